@@ -1,0 +1,102 @@
+"""Shards of answers on disk: the ids of whole sequences and, for every answer token, what the target saw when it chose it."""
+
+import os
+import random
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import torch
+from safetensors.torch import load_file, save_file
+
+TOP = 16
+
+
+@dataclass
+class Answer:
+    """One sequence: `ids[i]` was chosen from the state `states[i]`, whose likeliest tokens are `top_ids[i]`."""
+
+    prompt: list[int]
+    ids: list[int] = field(default_factory=list)
+    top_ids: list[torch.Tensor] = field(default_factory=list)  # [TOP] each
+    top_logprobs: list[torch.Tensor] = field(default_factory=list)  # [TOP] each, over the full vocabulary
+    states: list[torch.Tensor] = field(default_factory=list)  # [model width] each, after the final norm
+
+    def append(self, token: int, top_ids: torch.Tensor, top_logprobs: torch.Tensor, state: torch.Tensor) -> None:
+        self.ids.append(token)
+        self.top_ids.append(top_ids)
+        self.top_logprobs.append(top_logprobs)
+        self.states.append(state)
+
+
+def write_shard(path: Path, answers: list[Answer]) -> None:
+    """All answers in one file, complete or not there."""
+    tensors = {
+        "ids": torch.tensor([token for a in answers for token in a.prompt + a.ids], dtype=torch.int32),
+        "prompt_lengths": torch.tensor([len(a.prompt) for a in answers]),
+        "answer_lengths": torch.tensor([len(a.ids) for a in answers]),
+        "top_ids": torch.stack([row for a in answers for row in a.top_ids]).int(),
+        "top_logprobs": torch.stack([row for a in answers for row in a.top_logprobs]).half(),
+        "states": torch.stack([row for a in answers for row in a.states]).bfloat16(),
+    }
+    part = path.with_suffix(f".part{os.getpid()}")
+    save_file(tensors, part)
+    os.replace(part, path)
+
+
+@dataclass
+class Sequence:
+    """One stored sequence, its labels as slices of the shard."""
+
+    ids: torch.Tensor  # [prompt + answer]
+    prompt_length: int
+    top_ids: torch.Tensor  # [answer, TOP]
+    top_logprobs: torch.Tensor  # [answer, TOP]
+    states: torch.Tensor  # [answer, model width]
+
+
+def read_shard(path: Path) -> list[Sequence]:
+    tensors = load_file(path)
+    sequences, token, row = [], 0, 0
+    for prompt, answer in zip(tensors["prompt_lengths"].tolist(), tensors["answer_lengths"].tolist(), strict=True):
+        labels = [tensors[name][row : row + answer] for name in ("top_ids", "top_logprobs", "states")]
+        sequences.append(Sequence(tensors["ids"][token : token + prompt + answer], prompt, *labels))
+        token, row = token + prompt + answer, row + answer
+    return sequences
+
+
+def shard_paths(folder: Path) -> list[Path]:
+    return sorted(folder.glob("shard-*.safetensors"))
+
+
+@dataclass
+class Batch:
+    """Sequences of similar length, padded on the right (causal attention needs no mask then), and their label rows."""
+
+    ids: torch.Tensor  # [sequences, longest]
+    rows: torch.Tensor  # [labels]: places in the flattened [sequences * longest] that predict an answer token
+    top_ids: torch.Tensor  # [labels, TOP]
+    top_logprobs: torch.Tensor  # [labels, TOP]
+    states: torch.Tensor  # [labels, model width]
+
+
+def collate(sequences: list[Sequence]) -> Batch:
+    longest = max(len(s.ids) for s in sequences) - 1  # the last token predicts nothing that was stored
+    ids = torch.zeros(len(sequences), longest, dtype=torch.long)
+    rows = []
+    for i, sequence in enumerate(sequences):
+        ids[i, : len(sequence.ids) - 1] = sequence.ids[:-1]
+        rows.append(torch.arange(sequence.prompt_length - 1, len(sequence.ids) - 1) + i * longest)
+    columns = [torch.cat([getattr(s, name) for s in sequences]) for name in ("top_ids", "top_logprobs", "states")]
+    return Batch(ids, torch.cat(rows), columns[0].long(), columns[1].float(), columns[2])
+
+
+def epoch(sequences: list[Sequence], tokens: int, seed: int) -> list[list[Sequence]]:
+    """All sequences once, in groups of about `tokens` tokens and similar length, in an order given by the seed."""
+    rng = random.Random(seed)
+    groups: list[list[Sequence]] = [[]]
+    for sequence in sorted(sequences, key=lambda s: (len(s.ids) // 32, rng.random())):
+        if (len(groups[-1]) + 1) * (len(sequence.ids) // 32 * 32 + 32) > tokens:
+            groups.append([])
+        groups[-1].append(sequence)
+    rng.shuffle(groups)
+    return [group for group in groups if group]

@@ -1,0 +1,78 @@
+"""A causal language model and the contexts opened on it: token ids in, float32 logits out, the KV cache kept in step."""
+
+from __future__ import annotations
+
+from time import perf_counter
+
+import torch
+from transformers import DynamicCache, PreTrainedModel
+
+
+class UnsupportedModel(ValueError):
+    """A model this engine cannot run honestly, for example one whose cache cannot be rolled back."""
+
+
+class LanguageModel:
+    """Weights that many contexts may share. Knows ids and logits, never text."""
+
+    def __init__(self, model: PreTrainedModel, vocab_size: int):
+        """vocab_size: the tokenizer's; output rows beyond it are padding of the table and are cut off.
+
+        Raises UnsupportedModel where a rejected draft could not be taken back out of the cache, or where the model has
+        fewer output rows than the tokenizer has tokens.
+        """
+        if model._is_stateful or "linear_attention" in (getattr(model.config, "layer_types", None) or ()):
+            raise UnsupportedModel(
+                f"{model.config.model_type} keeps a recurrent state that cannot be rolled back after a rejection"
+            )
+        rows = model.get_output_embeddings().weight.shape[0]
+        if rows < vocab_size:
+            raise UnsupportedModel(f"the model has {rows} output rows, its tokenizer {vocab_size} tokens")
+        self.model = model.eval()
+        self.vocab_size = vocab_size
+        self.device = model.get_input_embeddings().weight.device
+        self.dtype = model.get_input_embeddings().weight.dtype
+        self.context_limit = getattr(model.config, "max_position_embeddings", None)
+
+    def open(self) -> Context:
+        """Start an empty sequence on these weights."""
+        return Context(self)
+
+
+class Context:
+    """One sequence in one model: which tokens the cache holds, and the verbs to add and take back."""
+
+    def __init__(self, language_model: LanguageModel):
+        self.language_model = language_model
+        # Without a config every layer keeps all positions, so sliding-window models roll back too: their window is in
+        # the attention mask.
+        self._cache = DynamicCache()
+        self.length = 0  # tokens in the cache
+        self.forward_seconds = 0.0  # inside model forwards; on a GPU this is launch time
+
+    def prefill(self, ids: torch.Tensor) -> None:
+        """Feed ids [n] whose predictions nobody needs: the head is not computed."""
+        if len(ids):
+            self._forward(self.language_model.model.base_model, ids)
+
+    def feed(self, ids: torch.Tensor, rows: int) -> torch.Tensor:
+        """Feed ids [n] and return float32 logits [rows, V] of the last `rows` of them."""
+        logits = self._forward(self.language_model.model, ids, logits_to_keep=rows).logits
+        return logits[0, :, : self.language_model.vocab_size].float()
+
+    def crop(self, length: int) -> None:
+        """Take tokens back so that at most `length` are held."""
+        if length < self.length:
+            self._cache.crop(length - self.length)
+            self.length = length
+
+    def close(self) -> None:
+        """Free the cache."""
+        self._cache, self.length = DynamicCache(), 0
+
+    def _forward(self, module: torch.nn.Module, ids: torch.Tensor, **arguments: int):
+        start = perf_counter()
+        output = module(input_ids=ids[None], cache=self._cache, use_cache=True, **arguments)
+        self.forward_seconds += perf_counter() - start
+        self.length += len(ids)
+        return output

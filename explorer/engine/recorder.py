@@ -1,0 +1,52 @@
+"""From rounds to a trace: collects what a run yields and adds what a reader needs to understand it alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from explorer.config import DecodeConfig
+from explorer.engine.decode import decode
+from explorer.engine.pair import Pair
+from explorer.engine.stops import StopRule
+from explorer.trace import Baseline, Prompt, Round, Seconds, Stop, Trace, mentioned_ids
+
+
+class Recorder:
+    """The record of one run while it grows. Runs of any length can be turned into a trace at any time."""
+
+    def __init__(self, pair: Pair, prompt: Prompt, config: DecodeConfig):
+        self._pair, self._prompt, self._config = pair, prompt, config
+        self._provenance = pair.provenance()
+        self.rounds: list[Round] = []
+
+    def add(self, round_: Round) -> None:
+        self.rounds.append(round_)
+
+    def trace(self, baseline: Baseline | None = None) -> Trace:
+        """The trace of the rounds so far; marked partial, stopped by the user, where the run had not ended by itself."""
+        output = [token for round_ in self.rounds for token in round_.emitted]
+        vocabulary = self._pair.vocabulary
+        _, stop = StopRule(self._config, self._pair.stop_ids, vocabulary).cut([], output)
+        rounds, stop_ids = tuple(self.rounds), tuple(sorted(self._pair.stop_ids))
+        return Trace(
+            provenance=self._provenance,
+            prompt=self._prompt,
+            config=self._config,
+            rounds=rounds,
+            stop=stop or Stop("user"),
+            stop_ids=stop_ids,
+            vocabulary={i: vocabulary[i] for i in mentioned_ids(self._prompt, rounds, stop_ids, baseline)},
+            partial=stop is None,
+            baseline=baseline,
+        )
+
+
+def plain_greedy(pair: Pair, prompt: Prompt, config: DecodeConfig) -> Baseline:
+    """Decode the same prompt with the target alone, greedily, under the same budget and stops."""
+    plain = replace(config, rule="autoregressive", temperature=0.0)
+    rounds = list(decode(pair, list(prompt.ids), plain))
+    return Baseline(
+        ids=tuple(token for round_ in rounds for token in round_.emitted),
+        logprobs=tuple(value for round_ in rounds for value in round_.emitted_logprobs),
+        seconds=sum((round_.seconds for round_ in rounds), Seconds()),
+    )

@@ -1,0 +1,345 @@
+"""The trace: the record of one run, round by round. One schema for live runs, recordings, charts and exports (version 1).
+
+Facts are stored once; what follows from them is a property, so counters cannot drift. Every identity of the format is
+checked when a record is built, and a file is read through the same constructors: a Trace that exists is consistent.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+from explorer.config import DecodeConfig
+from explorer.pieces import text_of
+from explorer.schema import SchemaError, parse_json, read, write
+from explorer.verdicts import Judgement, Verdict, judge
+
+SCHEMA_VERSION = 1
+MAX_FILE_BYTES = 64 * 2**20
+
+Source = Literal["model", "lookup"]
+StopReason = Literal["stop_id", "stop_string", "budget", "user"]
+
+
+def _require(holds: bool, message: str) -> None:
+    if not holds:
+        raise SchemaError(message)
+
+
+@dataclass(frozen=True)
+class Row:
+    """The target's view of one position, raw: temperature 1, before any processing. Natural logarithms."""
+
+    argmax: int
+    argmax_logprob: float
+    entropy_normalized: float  # full vocabulary, divided by ln V: 0 to 1
+    entropy_top3: float  # partial sum over the three likeliest tokens, nats: 0 to ln 3
+    top_ids: tuple[int, ...]  # the eight likeliest, likeliest first
+    top_logprobs: tuple[float, ...]
+    replacement_logprob: float  # of the token committed if the cut falls here
+    drafted_logprob: float | None = None  # of the drafted token; None in the bonus row
+
+    def __post_init__(self) -> None:
+        _require(len(self.top_ids) == len(self.top_logprobs), "top_ids and top_logprobs differ in length")
+
+    def entropy(self, measure: str) -> float:
+        """The entropy that theta is compared with, by the measure's name in DecodeConfig."""
+        return self.entropy_normalized if measure == "normalized" else self.entropy_top3
+
+
+def judge_rows(
+    match: Sequence[bool], rows: Sequence[Row], protected: Sequence[bool], config: DecodeConfig
+) -> Judgement:
+    """Judge one draft of K tokens on the target's rows for them [K], under the rule of `config`."""
+    return judge(
+        match,
+        [row.entropy(config.entropy) for row in rows],
+        rule=config.rule,
+        theta=config.theta,
+        window=config.window,
+        includes_mismatch=config.window_includes_mismatch,
+        protected=protected,
+    )
+
+
+@dataclass(frozen=True)
+class Block:
+    """One block of drafted tokens that a length policy scored before going on: PACER's record of a decision."""
+
+    size: int
+    scores: tuple[float, ...]
+    mean: float | None  # None for an unscored remainder at a stop id or at the end of the room
+    threshold: float | None
+    passed: bool
+
+    def __post_init__(self) -> None:
+        _require(len(self.scores) in (0, self.size), "a block needs a score for each of its tokens, or none")
+
+
+@dataclass(frozen=True)
+class Seconds:
+    """Where the time of one round went; wall clock, device synchronised, display excluded. `prefill`: first round only."""
+
+    prefill: float = 0.0
+    draft: float = 0.0
+    preverify: float = 0.0
+    verify: float = 0.0
+    other: float = 0.0
+    forwards: float = 0.0  # the part of all of the above spent inside model forwards, head included
+
+    def __post_init__(self) -> None:
+        _require(all(getattr(self, field.name) >= 0 for field in fields(self)), "seconds cannot be negative")
+
+    @property
+    def decode(self) -> float:
+        """All but the prefill."""
+        return self.draft + self.preverify + self.verify + self.other
+
+    @property
+    def total(self) -> float:
+        return self.prefill + self.decode
+
+    def __add__(self, other: Seconds) -> Seconds:
+        return Seconds(*(getattr(self, field.name) + getattr(other, field.name) for field in fields(self)))
+
+
+@dataclass(frozen=True)
+class Round:
+    """One target pass over K drafted tokens: K + 1 rows, K verdicts, kept + 1 committed tokens."""
+
+    length_before: int  # committed tokens before this round, prompt included
+    requested: int  # draft length asked for
+    drafted: tuple[int, ...]  # [K]
+    draft_probs: tuple[
+        float | None, ...
+    ]  # [K] under the draft (at the run's temperature if above 0); None: not a model's
+    sources: tuple[Source, ...]  # [K]
+    rows: tuple[Row, ...]  # [K + 1]
+    match: tuple[bool, ...]  # [K] greedy: drafted == argmax; sampling: the draw accepted it
+    replacement: tuple[int, ...]  # [K + 1] committed if the cut falls here; last: the bonus
+    protected: tuple[bool, ...]  # [K] a stop id is involved: never loosened
+    verdicts: tuple[Verdict, ...]  # [K]
+    committed: tuple[int, ...]  # kept drafted tokens and the target's own
+    emitted: tuple[int, ...]  # committed, cut at stop or budget
+    blocks: tuple[Block, ...] = ()
+    seconds: Seconds = Seconds()
+
+    def __post_init__(self) -> None:
+        size = len(self.drafted)
+        for name in ("draft_probs", "sources", "match", "protected", "verdicts"):
+            _require(len(getattr(self, name)) == size, f"{name} needs one entry for each of {size} drafted tokens")
+        for name in ("rows", "replacement"):
+            _require(len(getattr(self, name)) == size + 1, f"{name} needs {size + 1} entries")
+        _require(size <= self.requested, "more tokens drafted than requested")
+        _require(all(row.drafted_logprob is not None for row in self.rows[:-1]), "a row lacks drafted_logprob")
+        _require(
+            not self.blocks or sum(block.size for block in self.blocks) == size, "blocks do not add up to the draft"
+        )
+        kept = self.kept
+        _require(all(verdict.is_kept for verdict in self.verdicts[:kept]), "a token is kept behind the cut")
+        _require(
+            kept == size or (self.verdicts[kept].is_rejected and set(self.verdicts[kept + 1 :]) <= {Verdict.DISCARDED}),
+            "the first token not kept must be rejected and all behind it discarded",
+        )
+        _require(self.committed == (*self.drafted[:kept], self.replacement[kept]), "committed is not kept + 1 tokens")
+        _require(
+            len(self.emitted) > 0 and self.emitted == self.committed[: len(self.emitted)],
+            "emitted is not a prefix of committed",
+        )
+
+    @property
+    def kept(self) -> int:
+        """Drafted tokens committed in this round."""
+        return Judgement(self.verdicts).kept
+
+    @property
+    def cut(self) -> int | None:
+        return Judgement(self.verdicts).cut
+
+    @property
+    def last(self) -> str:
+        """`correction` or `bonus`: what the target's own token of this round is."""
+        return Judgement(self.verdicts).last
+
+    @property
+    def emitted_logprobs(self) -> tuple[float, ...]:
+        """The target's log-probability of each emitted token."""
+        kept = [row.drafted_logprob for row in self.rows[: self.kept]]
+        return tuple([*kept, self.rows[self.kept].replacement_logprob][: len(self.emitted)])
+
+    def judge(self, config: DecodeConfig) -> Judgement:
+        """Judge this round's draft again under other settings of the rule; needs nothing but the record."""
+        return judge_rows(self.match, self.rows[:-1], self.protected, config)
+
+
+@dataclass(frozen=True)
+class Message:
+    """One chat message."""
+
+    role: str
+    content: str
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """What was fed: the ids, and the messages they were made from (None for a raw prompt)."""
+
+    ids: tuple[int, ...]
+    text: str
+    messages: tuple[Message, ...] | None = None
+
+    def __post_init__(self) -> None:
+        _require(len(self.ids) > 0, "the prompt is empty")
+
+
+@dataclass(frozen=True)
+class Stop:
+    """Why the run ended. `text_offset`: where the stop string begins in the output text, in characters."""
+
+    reason: StopReason
+    text_offset: int | None = None
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """Plain greedy decoding of the same prompt by the same engine."""
+
+    ids: tuple[int, ...]
+    logprobs: tuple[float, ...]  # the target's, of each id
+    seconds: Seconds
+
+    def __post_init__(self) -> None:
+        _require(len(self.ids) == len(self.logprobs), "baseline ids and logprobs differ in length")
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """What ran, where and when: everything a reader needs to know how far to trust the figures."""
+
+    pair: str
+    target: str
+    draft: str | None
+    weights: dict[str, str]  # revision or file hash, by `target` and `draft`
+    dtype: dict[str, str]  # by `target` and `draft`
+    device: str
+    threads: int
+    versions: dict[str, str]  # of the libraries
+    date: str  # ISO 8601, UTC
+
+
+def mentioned_ids(
+    prompt: Prompt, rounds: Sequence[Round], stop_ids: Sequence[int], baseline: Baseline | None
+) -> set[int]:
+    """Every token id that a trace of these parts speaks of, and whose bytes it must therefore carry."""
+    ids = {*prompt.ids, *stop_ids, *(baseline.ids if baseline else ())}
+    for round_ in rounds:
+        ids.update(round_.drafted, round_.replacement)
+        for row in round_.rows:
+            ids.update(row.top_ids, (row.argmax,))
+    return ids
+
+
+@dataclass(frozen=True)
+class Trace:
+    """One run. `vocabulary` holds the bytes of every token id the record mentions."""
+
+    provenance: Provenance
+    prompt: Prompt
+    config: DecodeConfig
+    rounds: tuple[Round, ...]
+    stop: Stop
+    stop_ids: tuple[int, ...]
+    vocabulary: dict[int, bytes]
+    partial: bool = False  # stopped by the user, or recorded before the end
+    baseline: Baseline | None = None
+    schema: int = SCHEMA_VERSION
+
+    def __post_init__(self) -> None:
+        _require(self.schema == SCHEMA_VERSION, f"schema version {self.schema}, this reader knows {SCHEMA_VERSION}")
+        missing = next(
+            (
+                token
+                for token in sorted(mentioned_ids(self.prompt, self.rounds, self.stop_ids, self.baseline))
+                if token not in self.vocabulary
+            ),
+            None,
+        )
+        _require(missing is None, f"token {missing} is not in the vocabulary of the trace")
+        length = len(self.prompt.ids)
+        for index, round_ in enumerate(self.rounds):
+            place = f"rounds[{index}]"
+            _require(round_.length_before == length, f"{place}.length_before must be {length}")
+            last = index == len(self.rounds) - 1
+            _require(last or round_.emitted == round_.committed, f"{place} is cut but not the last round")
+            _require(round_.judge(self.config).verdicts == round_.verdicts, f"{place}: the rule gives other verdicts")
+            length += len(round_.emitted)
+            if self.config.temperature == 0:
+                argmaxes = tuple(row.argmax for row in round_.rows)
+                _require(round_.replacement == argmaxes, f"{place}: a greedy replacement is not the argmax")
+                agrees = tuple(drafted == argmax for drafted, argmax in zip(round_.drafted, argmaxes))
+                _require(round_.match == agrees, f"{place}: match is not drafted == argmax")
+            stops = set(self.stop_ids)
+            touched = tuple(bool({d, r} & stops) for d, r in zip(round_.drafted, round_.replacement))
+            _require(round_.protected == touched, f"{place}: protected is not where a stop id is involved")
+        budget = self.config.max_new_tokens
+        _require(len(self.output_ids) <= budget, "more tokens than the budget")
+        _require(self.partial == (self.stop.reason == "user"), "partial must be set where the user stopped, only there")
+        if self.stop.reason == "budget":
+            _require(len(self.output_ids) == budget, "stopped at the budget before it was spent")
+        _require(
+            (self.stop.reason == "stop_id") == bool(set(self.output_ids) & set(self.stop_ids)),
+            "a stop id must end the text, and only then is it the reason",
+        )
+        offset = self.stop.text_offset
+        _require((offset is not None) == (self.stop.reason == "stop_string"), "text_offset goes with a stop string")
+        if offset is not None:
+            tail = text_of(self.output_ids, self.vocabulary)[offset:] if offset >= 0 else ""
+            _require(any(tail.startswith(s) for s in self.config.stop_strings), "no stop string at text_offset")
+
+    @cached_property
+    def output_ids(self) -> tuple[int, ...]:
+        """All emitted ids, a stop id included."""
+        return tuple(token for round_ in self.rounds for token in round_.emitted)
+
+    @property
+    def text(self) -> str:
+        """The generated text a reader should see: without the stop id, cut where a stop string begins."""
+        ids = self.output_ids[:-1] if self.stop.reason == "stop_id" else self.output_ids
+        return text_of(ids, self.vocabulary)[: self.stop.text_offset]
+
+    @cached_property
+    def seconds(self) -> Seconds:
+        return sum((round_.seconds for round_ in self.rounds), Seconds())
+
+    @cached_property
+    def verdict_counts(self) -> Counter[Verdict]:
+        """Verdicts over all rounds; their sum is the number of drafted tokens."""
+        return Counter(verdict for round_ in self.rounds for verdict in round_.verdicts)
+
+    @classmethod
+    def from_json(cls, data: Any) -> Trace:
+        """Build a trace from parsed JSON; raises SchemaError with the place and reason."""
+        version = data.get("schema") if isinstance(data, dict) else None
+        _require(version == SCHEMA_VERSION, f"schema version {version!r}, this reader knows {SCHEMA_VERSION}")
+        return read(cls, data)
+
+    def to_json(self) -> dict[str, Any]:
+        return write(self)
+
+    def save(self, path: str | Path) -> None:
+        """Write one JSON file; every float reads back bit-equal."""
+        Path(path).write_text(
+            json.dumps(self.to_json(), ensure_ascii=False, allow_nan=False, separators=(",", ":")), encoding="utf-8"
+        )
+
+    @classmethod
+    def load(cls, path: str | Path) -> Trace:
+        """Read a trace file as hostile input: size first, then syntax, types and identities. Raises SchemaError, OSError."""
+        size = Path(path).stat().st_size
+        _require(size <= MAX_FILE_BYTES, f"the file has {size:,} bytes, a trace at most {MAX_FILE_BYTES:,}")
+        return cls.from_json(parse_json(Path(path).read_bytes()))
