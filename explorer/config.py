@@ -9,13 +9,14 @@ import math
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, get_args
 
+from explorer.errors import UserError
 from explorer.verdicts import Rule
 
 ENTROPY_MEASURES = ("normalized", "top3")
 ENTROPY_MAXIMUM = {"normalized": 1.0, "top3": math.log(3)}
 
 
-class ConfigError(ValueError):
+class ConfigError(UserError):
     """A knob out of its range: the message names the knob and the range, in words for a person."""
 
 

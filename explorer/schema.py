@@ -14,6 +14,8 @@ from enum import StrEnum
 from functools import cache
 from typing import Any, NoReturn
 
+from explorer.errors import UserError
+
 # Far above any real run, far below what exhausts memory or loses digits on the way through a browser.
 MAX_ITEMS = 1_000_000  # of one list or table
 MAX_BYTES = 64 * 2**10  # of one bytes value
@@ -21,7 +23,7 @@ MAX_INT = 2**53
 MAX_FLOAT = 1e300
 
 
-class SchemaError(ValueError):
+class SchemaError(UserError):
     """Data that does not have the promised shape; the message says where and what was expected."""
 
 

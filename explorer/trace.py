@@ -167,6 +167,11 @@ class Round:
         return Judgement(self.verdicts).last
 
     @property
+    def emitted_kinds(self) -> tuple[str, ...]:
+        """What each emitted token is: exact, deferred, correction or bonus."""
+        return tuple([*map(str, self.verdicts[: self.kept]), self.last][: len(self.emitted)])
+
+    @property
     def emitted_logprobs(self) -> tuple[float, ...]:
         """The target's log-probability of each emitted token."""
         kept = [row.drafted_logprob for row in self.rows[: self.kept]]

@@ -53,6 +53,10 @@ class Sequence:
     top_logprobs: torch.Tensor  # [answer, TOP]
     states: torch.Tensor  # [answer, model width]
 
+    @property
+    def is_greedy(self) -> bool:
+        return torch.equal(self.ids[self.prompt_length :], self.top_ids[:, 0])
+
 
 def read_shard(path: Path) -> list[Sequence]:
     tensors = load_file(path)

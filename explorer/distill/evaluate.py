@@ -7,6 +7,38 @@ import torch
 from explorer.distill.data import Sequence, collate
 
 
+@dataclass(frozen=True)
+class Figures:
+    """Agreement over all answer tokens, and rounds of `len(reached)` drafted tokens over the greedy answers."""
+
+    tokens: int
+    agreement: float
+    rounds: int
+    reached: list[int]  # rounds that came to judge each draft position
+    kept: list[int]
+
+    @property
+    def acceptance(self) -> list[float]:
+        """Share kept of those that reached a position."""
+        return [kept / max(1, reached) for kept, reached in zip(self.kept, self.reached, strict=True)]
+
+    @property
+    def mean_kept(self) -> float:
+        return sum(self.kept) / max(1, self.rounds)
+
+    def describe(self) -> str:
+        return (
+            f"next-token agreement {self.agreement:.3f} over {self.tokens} tokens; mean kept {self.mean_kept:.2f} of {len(self.kept)} "
+            f"in {self.rounds} rounds; acceptance by position {' '.join(f'{share:.2f}' for share in self.acceptance)}"
+        )
+
+
+def evaluate(draft, sequences: list[Sequence], length: int) -> Figures:
+    masks = matches(draft, sequences)
+    tokens = sum(map(len, masks))
+    return Figures(tokens, agreement(masks), *simulate([mask for mask, s in zip(masks, sequences, strict=True) if s.is_greedy], length))
+
+
 @torch.inference_mode()
 def matches(draft, sequences: list[Sequence]) -> list[list[bool]]:
     """For every answer token of every sequence: whether the draft's likeliest next token was the target's."""
@@ -22,41 +54,22 @@ def agreement(masks: list[list[bool]]) -> float:
     return sum(map(sum, masks)) / sum(map(len, masks))
 
 
-@dataclass(frozen=True)
-class Rounds:
-    """Speculative rounds of `length` drafted tokens: how many reached and kept each draft position."""
-
-    reached: list[int]
-    kept: list[int]
-    rounds: int
-
-    @property
-    def acceptance(self) -> list[float]:
-        """Share kept of those that reached a position."""
-        return [kept / max(1, reached) for kept, reached in zip(self.kept, self.reached, strict=True)]
-
-    @property
-    def mean_kept(self) -> float:
-        return sum(self.kept) / max(1, self.rounds)
-
-
-def simulate(masks: list[list[bool]], length: int) -> Rounds:
-    """The rounds greedy exact decoding makes of greedy answers.
+def simulate(masks: list[list[bool]], length: int) -> tuple[int, list[int], list[int]]:
+    """Rounds, and how many reached and kept each draft position, of greedy exact decoding of greedy answers.
 
     Until its first mismatch a draft reads exactly the target's text, so its on-policy choices are the teacher-forced ones
-    and the rounds follow from the match mask alone. The first answer token comes from the target's pass over the prompt.
+    and the rounds follow from the match masks alone. The first answer token comes from the target's pass over the prompt.
     """
-    reached, kept, rounds = [0] * length, [0] * length, 0
+    rounds, reached, kept = 0, [0] * length, [0] * length
     for mask in masks:
         at = 1
         while at < len(mask):
-            rounds += 1
-            for position in range(min(length, len(mask) - at)):
+            drafted = mask[at : at + length]
+            run = drafted.index(False) if False in drafted else len(drafted)
+            for position in range(min(run + 1, len(drafted))):
                 reached[position] += 1
-                if not mask[at + position]:
-                    break
+            for position in range(run):
                 kept[position] += 1
-            else:
-                position = min(length, len(mask) - at)
-            at += position + 1
-    return Rounds(reached, kept, rounds)
+            rounds += 1
+            at += run + 1
+    return rounds, reached, kept

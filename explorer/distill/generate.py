@@ -8,7 +8,6 @@ from itertools import islice
 from pathlib import Path
 
 import torch
-import torch.nn.functional as F
 from transformers import AttentionInterface, AttentionMaskInterface, StaticCache
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import sdpa_mask
@@ -16,7 +15,8 @@ from transformers.masking_utils import sdpa_mask
 from explorer.distill.data import TOP, Answer, write_shard
 from explorer.distill.prompts import Exclusion, seed_prompts, wrapped
 
-MAX_PROMPT = 320  # tokens; longer prompts are left out
+MAX_PROMPT = 192  # tokens; longer prompts are left out
+BATCH = 64
 SHARE_OWN_TURNS = 0.3
 SHARE_SAMPLED = 0.2  # answers drawn at temperature 0.7; the others are greedy, as the draft will be used
 
@@ -26,10 +26,11 @@ def grouped_attention(module, query, key, value, attention_mask, scaling=None, d
     rows, heads, length, width = query.shape
     if length > 1:
         return sdpa_attention_forward(module, query, key, value, attention_mask, scaling=scaling, dropout=dropout, **kwargs)
+    used = int(attention_mask.flatten(0, 2).any(0).nonzero()[-1]) + 1  # the rest of the static cache is empty
     query = query.view(rows, key.shape[1], heads // key.shape[1], width)
-    scores = (query @ key.transpose(2, 3)).float() * scaling  # [rows, key heads, group, cache]
-    weights = scores.masked_fill(~attention_mask, float("-inf")).softmax(-1).to(value.dtype)
-    return (weights @ value).reshape(rows, 1, heads, width), None
+    scores = (query @ key[:, :, :used].transpose(2, 3)).float() * scaling  # [rows, key heads, group, used]
+    weights = scores.masked_fill(~attention_mask[..., :used], float("-inf")).softmax(-1).to(value.dtype)
+    return (weights @ value[:, :, :used]).reshape(rows, 1, heads, width), None
 
 
 AttentionInterface.register("grouped", grouped_attention)
@@ -106,8 +107,12 @@ def make_shard(model, tokenizer, index: int, rows: int, max_new: int, seed: int,
     seeds = list(islice(seed_prompts(random.Random(seed)), index * rows, index * rows + rows - len(own)))
     kept = [prompt for prompt in own + seeds if prompt not in excluded]
     ids = [ids for ids in (chat_ids(tokenizer, prompt) for prompt in kept) if len(ids) <= MAX_PROMPT]
-    temperatures = [0.7 if rng.random() < SHARE_SAMPLED else 0.0 for _ in ids]
-    answers = answer_batch(model, ids, temperatures, max_new, tokenizer.eos_token_id, draws)
+    ids.sort(key=len)  # little padding in each batch
+    answers = []
+    for start in range(0, len(ids), BATCH):
+        batch = ids[start : start + BATCH]
+        temperatures = [0.7 if rng.random() < SHARE_SAMPLED else 0.0 for _ in batch]
+        answers += answer_batch(model, batch, temperatures, max_new, tokenizer.eos_token_id, draws)
     return answers, len(own) + len(seeds) - len(kept)
 
 

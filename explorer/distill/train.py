@@ -11,7 +11,7 @@ from pathlib import Path
 import torch
 import torch.nn.functional as F
 
-from explorer.distill.data import Batch, collate, epoch, read_shard
+from explorer.distill.data import Batch, Sequence, collate, epoch, read_shard
 from explorer.distill.evaluate import agreement, matches
 
 HEAD_ROWS = 8192  # the loss ranks the tokens the target used most; the full table is two thirds of a step's work
@@ -91,8 +91,8 @@ def rate_at(done: float, recipe: Recipe) -> float:
     return recipe.rate * (0.05 + 0.95 * (1 + math.cos(math.pi * (done - warm) / (1 - warm))) / 2)
 
 
-def train(target, paths: list[Path], held_out: list[Path], folder: Path, recipe: Recipe, save_every: int = 200):
-    """Train until the recipe's tokens are read, going on from `folder`'s checkpoint if there is one; returns the draft.
+def train(target, paths: list[Path], held_out: list[Sequence], folder: Path, recipe: Recipe, save_every: int = 200):
+    """Train until the recipe's tokens are read, going on from `folder`'s checkpoint if there is one; returns draft and counters.
 
     Progress is printed and appended to `folder`/log.jsonl. Raises ValueError when the checkpoint is of another recipe.
     """
@@ -100,7 +100,6 @@ def train(target, paths: list[Path], held_out: list[Path], folder: Path, recipe:
     torch.manual_seed(recipe.seed)
     draft = build_draft(target, recipe.layers)
     sequences = [sequence for path in paths for sequence in read_shard(path)]
-    validation = [sequence for path in held_out for sequence in read_shard(path)]
     objective = Objective(draft, torch.cat([s.top_ids for s in sequences]).long())
     parameters = [p for p in draft.parameters() if p.requires_grad]
     optimizer = torch.optim.AdamW(parameters, lr=0.0, betas=(0.9, 0.95), weight_decay=0.01)
@@ -141,7 +140,7 @@ def train(target, paths: list[Path], held_out: list[Path], folder: Path, recipe:
             seen, total = seen + tokens, total + loss.item()
             if at["step"] % save_every == 0:
                 line = {"step": at["step"], "tokens": at["tokens"], "epoch": at["epoch"], "stage": 1 if first else 2}
-                line |= {"loss": round(total / save_every, 4), "agreement": round(agreement(matches(draft, validation)), 4)}
+                line |= {"loss": round(total / save_every, 4), "agreement": round(agreement(matches(draft, held_out)), 4)}
                 line |= {"rate": rate_at(done, recipe), "tokens_per_second": round(seen / (time.perf_counter() - start))}
                 print(json.dumps(line), flush=True)
                 with (folder / "log.jsonl").open("a") as log:
@@ -151,4 +150,4 @@ def train(target, paths: list[Path], held_out: list[Path], folder: Path, recipe:
         if at["group"] == len(groups):
             at |= {"epoch": at["epoch"] + 1, "group": 0}
     save()
-    return draft
+    return draft.eval(), at | {"answers": len(sequences), "answer_tokens": sum(len(s.top_ids) for s in sequences)}

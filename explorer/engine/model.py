@@ -7,8 +7,10 @@ from time import perf_counter
 import torch
 from transformers import DynamicCache, PreTrainedModel
 
+from explorer.errors import UserError
 
-class UnsupportedModel(ValueError):
+
+class UnsupportedModel(UserError):
     """A model this engine cannot run honestly, for example one whose cache cannot be rolled back."""
 
 

@@ -12,14 +12,15 @@ from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
 from explorer.engine.model import LanguageModel
 from explorer.engine.vocabulary import Vocabulary
+from explorer.errors import UserError
 from explorer.trace import Message, Prompt, Provenance
 
 
-class PairMismatch(ValueError):
+class PairMismatch(UserError):
     """Two models that do not share one vocabulary; the message says what differs."""
 
 
-class PromptError(ValueError):
+class PromptError(UserError):
     """A prompt that cannot be decoded: empty, foreign to the vocabulary, or longer than the context allows."""
 
 

@@ -22,11 +22,19 @@ class Recorder:
     def add(self, round_: Round) -> None:
         self.rounds.append(round_)
 
+    @property
+    def ended(self) -> bool:
+        """Whether the run came to its own end."""
+        return self._stop is not None
+
+    @property
+    def _stop(self) -> Stop | None:
+        output = [token for round_ in self.rounds for token in round_.emitted]
+        return StopRule(self._config, self._pair.stop_ids, self._pair.vocabulary).cut([], output)[1]
+
     def trace(self, baseline: Baseline | None = None) -> Trace:
         """The trace of the rounds so far; marked partial, stopped by the user, where the run had not ended by itself."""
-        output = [token for round_ in self.rounds for token in round_.emitted]
-        vocabulary = self._pair.vocabulary
-        _, stop = StopRule(self._config, self._pair.stop_ids, vocabulary).cut([], output)
+        vocabulary, stop = self._pair.vocabulary, self._stop
         rounds, stop_ids = tuple(self.rounds), tuple(sorted(self._pair.stop_ids))
         return Trace(
             provenance=self._provenance,

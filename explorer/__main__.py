@@ -1,0 +1,218 @@
+"""The command line: `python -m explorer COMMAND`. Exit code 0, 2 for bad arguments or input, 1 for a failure."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NoReturn
+
+from explorer import cases, terminal
+from explorer.analysis.metrics import summarize
+from explorer.analysis.replay import first_change, replay
+from explorer.config import PRESETS, THETA_OF_MEASURE, DecodeConfig, Knob, knobs
+from explorer.errors import UserError
+from explorer.pieces import text_of
+from explorer.trace import Trace
+
+
+class _Parser(argparse.ArgumentParser):
+    """One line per mistake, no usage block; option names are never guessed from a prefix."""
+
+    def __init__(self, **options: Any):
+        super().__init__(**options, allow_abbrev=False)
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one command; user errors become one line on stderr."""
+    args = _parser().parse_args(arguments)
+    try:
+        return args.command(args)
+    except UserError as error:
+        print(f"explorer: {error}", file=sys.stderr)
+        return 2
+    except OSError as error:
+        print(f"explorer: {error.filename or 'input'}: {error.strerror or error}", file=sys.stderr)
+        return 2
+    except BrokenPipeError:  # the reader of a pipe has had enough
+        return 0
+    except KeyboardInterrupt:
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="python -m explorer", description="See speculative decoding: run, judge, replay and compare.")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=_Parser)
+
+    run = commands.add_parser("run", help="decode one prompt and show every verdict")
+    prompt = run.add_mutually_exclusive_group(required=True)
+    prompt.add_argument("--prompt", metavar="TEXT")
+    prompt.add_argument("--prompt-file", metavar="F", type=Path)
+    _add_pair(run)
+    run.add_argument("--preset", choices=PRESETS, help="a named point of the loose rule; single options override it")
+    for knob in knobs():
+        _add_knob(run, knob)
+    run.add_argument("--baseline", action="store_true", help="also decode plainly, with the target alone")
+    run.add_argument("--out", metavar="TRACE.json", type=Path, help="write the record of the run")
+    run.add_argument("--quiet", action="store_true", help="only the text, no summary")
+    run.set_defaults(command=_run)
+
+    judge = commands.add_parser("judge", help="judge drafts given as JSON lines")
+    judge.add_argument("file", metavar="FILE", nargs="?", default="-", help="JSON lines; - or nothing reads stdin")
+    judge.set_defaults(command=_judge)
+
+    again = commands.add_parser("replay", help="what changes in a recorded run under other thresholds, round by round")
+    again.add_argument("trace", metavar="TRACE.json", type=Path)
+    for knob in knobs():
+        if knob.name in ("rule", "theta", "window", "entropy", "window_includes_mismatch"):
+            _add_knob(again, knob)
+    again.set_defaults(command=_replay)
+
+    pairs = commands.add_parser("pairs", help="known pairs, whether their weights are here, sizes")
+    pairs.set_defaults(command=_pairs)
+
+    return parser
+
+
+def _add_pair(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--pair", metavar="P", help="a name of `explorer pairs`, or TARGET,DRAFT: hub ids or local folders"
+    )
+    parser.add_argument("--device", metavar="D", help="default: cuda if present, else cpu")
+    parser.add_argument("--dtype", metavar="T", help="default: bfloat16 on cuda, float32 on a cpu")
+
+
+def _add_knob(parser: argparse.ArgumentParser, knob: Knob) -> None:
+    """The option of one knob. No default here: what was not given keeps the value it would have had."""
+    flag = "--stop" if knob.kind is tuple else f"--{knob.name.replace('_', '-')}"
+    options: dict[str, Any] = {"dest": knob.name, "default": argparse.SUPPRESS, "help": knob.help.replace("%", "%%")}
+    if knob.kind is bool:
+        parser.add_argument(flag, action="store_true", **options)
+    elif knob.kind is tuple:
+        parser.add_argument(flag, action="append", metavar="TEXT", **options)
+    elif knob.choices:
+        parser.add_argument(flag, choices=knob.choices, **options)
+    else:
+        parser.add_argument(flag, type=_number(knob), metavar="N" if knob.kind is int else "X", **options)
+
+
+def _number(knob: Knob) -> Callable[[str], float]:
+    """A reader of the knob's numbers whose error names the range."""
+
+    def read(text: str) -> float:
+        try:
+            value = knob.kind(text)
+            knob.check(value)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"must be {knob.range_text}, got {text!r}") from None
+        return value
+
+    return read
+
+
+def _config(args: argparse.Namespace, base: DecodeConfig) -> DecodeConfig:
+    """`base` with the options that were given; a measure given without a theta brings its own theta."""
+    given = {knob.name: getattr(args, knob.name) for knob in knobs() if hasattr(args, knob.name)}
+    if "stop_strings" in given:
+        given["stop_strings"] = tuple(given["stop_strings"])
+    if given.get("entropy", base.entropy) != base.entropy and "theta" not in given:
+        given["theta"] = THETA_OF_MEASURE[given["entropy"]]
+    return replace(base, **given)
+
+
+def _run(args: argparse.Namespace) -> int:
+    config = _config(args, DecodeConfig().with_preset(args.preset) if args.preset else DecodeConfig())
+    text = args.prompt if args.prompt is not None else _read_text(args.prompt_file)
+    if args.out and not args.out.parent.is_dir():
+        raise UserError(f"there is no folder {args.out.parent} to write {args.out.name} into")
+
+    from explorer.engine.decode import decode
+    from explorer.engine.recorder import Recorder, plain_greedy
+    from explorer.engine.registry import default_pair, load_pair
+
+    def say(message: str) -> None:
+        if not args.quiet:
+            print(message, file=sys.stderr)
+
+    pair = load_pair(args.pair or default_pair(), args.device, args.dtype, progress=say)
+    prompt = pair.encode(text, config.raw_prompt)
+    for note in config.notes:
+        say(f"note: {note}")
+    recorder = Recorder(pair, prompt, config)
+    printer = terminal.Printer(pair.vocabulary, pair.stop_ids, colour=sys.stdout.isatty())
+    rounds = decode(pair, list(prompt.ids), config)
+    try:
+        for round_ in rounds:
+            recorder.add(round_)
+            print(printer.text(round_), end="", flush=True)
+    except KeyboardInterrupt:  # keep what is there: the trace is marked partial
+        rounds.close()
+    print()
+    trace = recorder.trace(plain_greedy(pair, prompt, config) if args.baseline and recorder.ended else None)
+    if args.out:
+        trace.save(args.out)
+    say(terminal.summary_text(summarize(trace), trace))
+    return 0
+
+
+def _judge(args: argparse.Namespace) -> int:
+    lines = sys.stdin if args.file == "-" else _read_text(Path(args.file)).splitlines()
+    for number, line in enumerate(lines, 1):
+        if line.strip():
+            try:
+                print(cases.judge_line(line))
+            except UserError as error:
+                raise UserError(f"line {number}: {error}") from None
+    return 0
+
+
+def _replay(args: argparse.Namespace) -> int:
+    trace = Trace.load(args.trace)
+    config = _config(args, trace.config)
+    rounds = replay(trace, config)
+    for round_, recorded in zip(rounds, trace.rounds):
+        before, after = (
+            "".join(terminal.LETTERS[verdict] for verdict in judgement.verdicts) or "-"
+            for judgement in (round_.before, round_.after)
+        )
+        line = f"round {round_.index + 1}: {before}"
+        if before != after:
+            line += f" -> {after}  kept {round_.before.kept} -> {round_.after.kept}"
+        if round_.changed:
+            line += f"  {text_of(round_.committed(recorded), trace.vocabulary)!r}"
+        print(line + ("  (counterfactual)" if round_.counterfactual else ""))
+    changed = first_change(rounds)
+    print(
+        "no round commits other tokens: the run would be the same"
+        if changed is None
+        else f"replayed: exact up to and including round {changed + 1}, the first to commit other tokens; "
+        "after it conditional on the recorded text",
+        file=sys.stderr,
+    )
+    return 0
+
+
+def _pairs(args: argparse.Namespace) -> int:
+    from explorer.engine.registry import known_pairs
+
+    for pair in known_pairs():
+        here = "here" if pair.is_here else "fetched on first use" if pair.is_embedded else "not here"
+        print(f"{pair.name:20} {here:21} {pair.download_gb:6.1f} GB  {pair.suits:31} {pair.title}")
+    print("Any other pair: --pair TARGET,DRAFT as hub ids or local folders (safetensors or GGUF).")
+    return 0
+
+
+def _read_text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise UserError(f"{path} is not UTF-8 text") from None
+
+
+if __name__ == "__main__":
+    sys.exit(main())

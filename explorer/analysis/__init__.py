@@ -1,0 +1,1 @@
+"""Traces in, tables out: metrics, replay and comparison. Nothing here runs a model."""

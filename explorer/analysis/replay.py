@@ -1,0 +1,47 @@
+"""What-if: judge the recorded rounds again under other settings of the loose rule, without a model.
+
+Up to and including the first round whose outcome changes the figures are exact. After it the text would have continued
+differently, so every later round is counterfactual: conditional on the recorded text.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from explorer.config import DecodeConfig
+from explorer.trace import Round, Trace
+from explorer.verdicts import Judgement
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayedRound:
+    """One recorded round under other settings."""
+
+    index: int
+    before: Judgement
+    after: Judgement
+    counterfactual: bool  # an earlier round already ends differently
+
+    @property
+    def changed(self) -> bool:
+        """Whether this round commits other tokens (a kept token may change its verdict without that)."""
+        return self.before.kept != self.after.kept
+
+    def committed(self, recorded: Round) -> tuple[int, ...]:
+        """The ids this round commits under the new settings."""
+        return (*recorded.drafted[: self.after.kept], recorded.replacement[self.after.kept])
+
+
+def replay(trace: Trace, config: DecodeConfig) -> list[ReplayedRound]:
+    """Judge every round of the trace under the rule of `config`."""
+    replayed, diverged = [], False
+    for index, recorded in enumerate(trace.rounds):
+        round_ = ReplayedRound(index, Judgement(recorded.verdicts), recorded.judge(config), diverged)
+        diverged = diverged or round_.changed
+        replayed.append(round_)
+    return replayed
+
+
+def first_change(rounds: list[ReplayedRound]) -> int | None:
+    """Index of the first round that commits other tokens, None where none does."""
+    return next((round_.index for round_ in rounds if round_.changed), None)

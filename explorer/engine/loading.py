@@ -1,0 +1,96 @@
+"""From folders of weights to a Pair in memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from safetensors.torch import load_file
+from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, PreTrainedModel
+from transformers.utils import logging
+
+from explorer.config import ConfigError
+from explorer.engine.fingerprint import fingerprint
+from explorer.engine.pair import Pair, check_same_vocabulary
+from explorer.engine.weights import WeightsError
+
+DTYPES = ("float32", "bfloat16", "float16")
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Where weights go and in which precision."""
+
+    device: torch.device
+    dtype: torch.dtype
+
+
+def placement(device: str | None, dtype: str | None) -> Placement:
+    """Resolve names, with defaults for this machine; raises ConfigError for a device or dtype that is not there."""
+    cuda = torch.cuda.is_available()
+    device = device or ("cuda" if cuda else "cpu")
+    try:
+        place = torch.device(device)
+        torch.empty(0, device=place)
+    except (RuntimeError, AssertionError):
+        raise ConfigError(f"device {device!r} is not available here: try cpu{' or cuda' if cuda else ''}") from None
+    dtype = dtype or ("bfloat16" if place.type == "cuda" else "float32")
+    if dtype not in DTYPES:
+        raise ConfigError(f"dtype must be one of {', '.join(DTYPES)}, got {dtype!r}")
+    return Placement(place, getattr(torch, dtype))
+
+
+def load(name: str, folders: dict[str, Path], where: Placement) -> Pair:
+    """Load a pair of two full models, `target` and `draft`."""
+    tokenizers = {
+        side: AutoTokenizer.from_pretrained(folder, trust_remote_code=False) for side, folder in folders.items()
+    }
+    check_same_vocabulary(tokenizers["target"], tokenizers["draft"])
+    return Pair(
+        name,
+        target_model=_model(folders["target"], where),
+        draft_model=_model(folders["draft"], where),
+        tokenizer=tokenizers["target"],
+        sources={side: folder.name for side, folder in folders.items()},
+        fingerprints={side: fingerprint(folder) for side, folder in folders.items()},
+    )
+
+
+def load_embedded(name: str, target_folder: Path, draft_folder: Path, where: Placement) -> Pair:
+    """Load a target and a draft that ships as a few trained layers between the target's own embeddings and head."""
+    target = _model(target_folder, where)
+    return Pair(
+        name,
+        target_model=target,
+        draft_model=graft(target, draft_folder),
+        tokenizer=AutoTokenizer.from_pretrained(target_folder, trust_remote_code=False),
+        sources={"target": target_folder.name, "draft": draft_folder.name},
+        fingerprints={"target": fingerprint(target_folder), "draft": fingerprint(draft_folder)},
+    )
+
+
+def graft(target: PreTrainedModel, draft_folder: Path) -> PreTrainedModel:
+    """Build the draft around the target's embedding and head modules, shared, not copied; raises WeightsError."""
+    config = AutoConfig.from_pretrained(draft_folder, trust_remote_code=False)
+    config._attn_implementation = target.config._attn_implementation
+    with torch.device("meta"):
+        draft = AutoModelForCausalLM.from_config(config, trust_remote_code=False)
+    layers = load_file(draft_folder / "model.safetensors")
+    draft.set_input_embeddings(target.get_input_embeddings())
+    draft.set_output_embeddings(target.get_output_embeddings())
+    missing = draft.load_state_dict({k: v.to(target.dtype) for k, v in layers.items()}, strict=False, assign=True)
+    shared = {name for name in draft.state_dict() if "embed_tokens" in name or "lm_head" in name}
+    if missing.unexpected_keys or set(missing.missing_keys) - shared:
+        raise WeightsError(f"{draft_folder} does not hold the layers its config.json describes")
+    # Rotary tables are computed, not stored, so the meta device left them empty.
+    draft.base_model.rotary_emb = type(target.base_model.rotary_emb)(config=config)
+    return draft.to(target.device).eval()
+
+
+def _model(folder: Path, where: Placement) -> PreTrainedModel:
+    logging.disable_progress_bar()
+    model = AutoModelForCausalLM.from_pretrained(
+        folder, dtype=where.dtype, attn_implementation="sdpa", trust_remote_code=False
+    )
+    return model.to(where.device)

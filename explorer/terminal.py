@@ -1,0 +1,98 @@
+"""A run on a terminal: verdicts as colour and mark, one line of text per round, the summary. Plain when not a terminal."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Mapping
+
+from explorer.analysis.metrics import Summary
+from explorer.pieces import piece_of
+from explorer.trace import Round, Seconds, Trace
+from explorer.verdicts import Verdict
+
+# One visual language with the page: a letter for each kind of token, colours that differ in brightness too.
+LETTERS = {
+    Verdict.EXACT: "E",
+    Verdict.DEFERRED: "D",
+    Verdict.STOP: "S",
+    Verdict.GATE: "G",
+    Verdict.WINDOW: "W",
+    Verdict.EDGE: "F",
+    Verdict.REJECTED: "R",
+    Verdict.DISCARDED: "·",
+}
+_STYLES = {"exact": "36", "deferred": "1;33;4", "correction": "35", "bonus": "2"}
+_CONTROL = {code: None for code in (*range(0x20), 0x7F, *range(0x80, 0xA0)) if chr(code) not in "\n\t"}
+
+
+class Printer:
+    """Prints a run while it is made: one decoder over the whole output, so that split characters come out whole."""
+
+    def __init__(self, vocabulary: Mapping[int, bytes], stop_ids: frozenset[int], colour: bool):
+        self._vocabulary, self._stop_ids, self._colour = vocabulary, stop_ids, colour
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+
+    def text(self, round_: Round) -> str:
+        """The new text of one round, with control characters of the model's own making taken out."""
+        return "".join(
+            self._styled(self._decoder.decode(self._vocabulary[token]).translate(_CONTROL), kind)
+            for token, kind in zip(round_.emitted, round_.emitted_kinds)
+            if token not in self._stop_ids
+        )
+
+    def _styled(self, text: str, kind: str) -> str:
+        return f"\033[{_STYLES[kind]}m{text}\033[0m" if self._colour and text else text
+
+
+def round_line(index: int, round_: Round, vocabulary: Mapping[int, bytes]) -> str:
+    """One round as one line of text: letters of the verdicts, kept of drafted, and what ended it."""
+    letters = "".join(LETTERS[verdict] for verdict in round_.verdicts) or "-"
+    own = piece_of(vocabulary[round_.committed[-1]]).label
+    line = f"round {index + 1}: {letters}  kept {round_.kept} of {len(round_.drafted)}, {round_.last} {own!r}"
+    if round_.cut is not None:
+        row, verdict = round_.rows[round_.cut], round_.verdicts[round_.cut]
+        drafted = piece_of(vocabulary[round_.drafted[round_.cut]]).label
+        line += f" for {drafted!r} ({verdict}, entropy {row.entropy_normalized:.3f} / {row.entropy_top3:.3f} nats)"
+    return line
+
+
+def summary_text(summary: Summary, trace: Trace) -> str:
+    """The figures of a run, for stderr."""
+    counts, seconds = summary.counts, trace.seconds
+    refused = ", ".join(
+        f"{verdict.removeprefix('rejected:')} {counts[verdict]}"
+        for verdict in Verdict
+        if verdict.is_rejected and counts[verdict]
+    )
+    lines = [
+        f"{summary.tokens} tokens in {summary.passes} target passes, stopped by {trace.stop.reason.replace('_', ' ')}",
+        f"tau {_number(summary.tau)} (the target's own token counted), kept per round {_number(summary.kept_per_round)}",
+        f"drafted {summary.drafted} = exact {counts[Verdict.EXACT]} + deferred {counts[Verdict.DEFERRED]} + rejected "
+        f"{sum(n for verdict, n in counts.items() if verdict.is_rejected)}{f' ({refused})' if refused else ''} + discarded {counts[Verdict.DISCARDED]}",
+        f"seconds: {_phases(seconds)}; in model forwards {seconds.forwards:.2f} of {seconds.total:.2f}",
+        f"speed {_number(summary.tokens_per_second)} tokens/s (measured, {trace.provenance.device})",
+    ]
+    if trace.baseline:
+        lines.append(
+            f"plain greedy {_number(summary.baseline_tokens_per_second)} tokens/s (measured), speed-up {_number(summary.speedup)}x"
+        )
+        where = summary.divergence
+        lines.append(
+            f"no divergence from plain greedy in {min(summary.tokens, len(trace.baseline.ids))} tokens"
+            if where is None
+            else f"first divergence from plain greedy at token {where}"
+        )
+        lines.append(
+            f"mean target log-probability per token {summary.mean_logprob:.3f}, plain greedy {summary.baseline_mean_logprob:.3f} (nats)"
+        )
+    return "\n".join(lines)
+
+
+def _phases(seconds: Seconds) -> str:
+    return ", ".join(
+        f"{name} {getattr(seconds, name):.2f}" for name in ("prefill", "draft", "preverify", "verify", "other")
+    )
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2f}"

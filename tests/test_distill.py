@@ -1,0 +1,190 @@
+"""Distillation on a tiny random target."""
+
+import itertools
+import json
+import random
+
+import pytest
+import torch
+from transformers import LlamaConfig, LlamaForCausalLM
+
+from explorer.distill import draft as draft_files
+from explorer.distill import train as training
+from explorer.distill.data import Answer, collate, epoch, read_shard, write_shard
+from explorer.distill.evaluate import Figures, evaluate, matches, simulate
+from explorer.distill.generate import answer_batch
+from explorer.distill.prompts import Exclusion, seed_prompts
+from explorer.distill.train import Objective, Recipe, build_draft, label_states, train, trained_state
+
+STOP = 1
+
+
+@pytest.fixture(scope="module")
+def target():
+    torch.manual_seed(0)
+    config = LlamaConfig(
+        vocab_size=96, hidden_size=32, intermediate_size=64, num_hidden_layers=4, num_attention_heads=4, num_key_value_heads=2,
+        max_position_embeddings=128, tie_word_embeddings=True, initializer_range=0.2, eos_token_id=STOP, pad_token_id=STOP,
+    )  # fmt: skip
+    return LlamaForCausalLM(config).eval()
+
+
+def write_answers(target, count: int = 12, max_new: int = 12, seed: int = 0) -> list[Answer]:
+    rng = random.Random(seed)
+    prompts = [[rng.randrange(2, 96) for _ in range(rng.randint(2, 9))] for _ in range(count)]
+    temperatures = [0.7 if i % 4 == 3 else 0.0 for i in range(count)]
+    target.set_attn_implementation("grouped")
+    answers = answer_batch(target, prompts, temperatures, max_new, STOP, torch.Generator().manual_seed(seed))
+    target.set_attn_implementation("sdpa")
+    return answers
+
+
+@pytest.fixture(scope="module")
+def shards(target, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("data")
+    paths = [folder / f"shard-{i:05}.safetensors" for i in range(3)]
+    for seed, path in enumerate(paths):
+        write_shard(path, write_answers(target, seed=seed))
+    return paths
+
+
+@torch.inference_mode()
+def test_batched_answers_are_the_targets_own_greedy_text(target):
+    """Padding, the grouped attention or the dropping of finished rows must not change what a row reads."""
+    for answer in write_answers(target)[:3]:
+        logits = target(input_ids=torch.tensor([answer.prompt + answer.ids])).logits[0, len(answer.prompt) - 1 : -1]
+        assert logits.argmax(-1).tolist() == answer.ids
+        expected = logits.log_softmax(-1).gather(1, torch.stack(answer.top_ids))
+        torch.testing.assert_close(torch.stack(answer.top_logprobs), expected, atol=1e-4, rtol=1e-4)
+        torch.testing.assert_close(target.lm_head(torch.stack(answer.states)), logits, atol=1e-4, rtol=1e-4)
+
+
+def test_answers_end_at_the_stop_token_or_the_budget(target):
+    for answer in write_answers(target, count=30, max_new=40):
+        assert STOP not in answer.ids[:-1]
+        assert len(answer.ids) == 40 or answer.ids[-1] == STOP
+
+
+def test_shards_come_back_as_written(target, tmp_path):
+    answers = write_answers(target)
+    write_shard(tmp_path / "shard-00000.safetensors", answers)
+    sequences = read_shard(tmp_path / "shard-00000.safetensors")
+    assert [s.ids.tolist() for s in sequences] == [a.prompt + a.ids for a in answers]
+    assert [s.is_greedy for s in sequences][:3] == [True] * 3
+    assert [path.name for path in tmp_path.iterdir()] == ["shard-00000.safetensors"]
+
+
+def test_label_rows_predict_the_answers(shards):
+    """An off-by-one here would train the draft on its own input."""
+    sequences = read_shard(shards[0])[:3]
+    batch = collate(sequences)
+    after = torch.tensor([s.ids.tolist() + [0] * (batch.ids.shape[1] + 1 - len(s.ids)) for s in sequences])[:, 1:].flatten()
+    assert after[batch.rows].tolist() == batch.top_ids[:, 0].tolist()
+
+
+def test_an_epoch_holds_every_sequence_once(shards):
+    sequences = read_shard(shards[0])
+    groups = epoch(sequences, 64, seed=3)
+    assert sorted(id(s) for group in groups for s in group) == sorted(map(id, sequences))
+    assert len(groups) > 1
+
+
+def test_draft_made_of_all_layers_is_the_target(target, shards):
+    draft = build_draft(target, (0, 1, 2, 3)).eval()
+    assert all(all(mask) for mask in matches(draft, read_shard(shards[0])[:3]))
+
+
+def test_both_stages_reduce_their_loss_on_a_repeated_batch(target, shards):
+    sequences = read_shard(shards[0])
+    batch = collate(sequences)
+    for stage in ("regression", "distribution"):
+        torch.manual_seed(0)
+        draft = build_draft(target, (0, 3))
+        objective = Objective(draft, torch.cat([s.top_ids for s in sequences]).long())
+        optimizer = torch.optim.AdamW([p for p in draft.parameters() if p.requires_grad], lr=3e-3)
+        losses = []
+        for _ in range(4):
+            loss = getattr(objective, stage)(label_states(draft, batch), batch)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            losses.append(loss.item())
+        assert losses[-1] < 0.9 * losses[0], (stage, losses)
+
+
+def test_embeddings_and_head_stay_the_targets(target, shards, tmp_path):
+    draft, _ = train(target, shards[1:], read_shard(shards[0]), tmp_path, Recipe((0, 3), tokens=600, batch=128))
+    assert torch.equal(draft.lm_head.weight, target.lm_head.weight)
+    assert not torch.equal(draft.model.norm.weight, target.model.norm.weight)
+    assert set(trained_state(draft)) == {name for name in draft.state_dict() if "layers" in name or "norm" in name}
+
+
+def test_resumed_training_gives_the_same_weights(target, shards, tmp_path, monkeypatch):
+    recipe = Recipe((0, 3), tokens=1500, batch=128)
+    held_out = read_shard(shards[0])
+    whole, _ = train(target, shards[1:], held_out, tmp_path / "whole", recipe, save_every=3)
+
+    replace, saves = training.os.replace, itertools.count()
+
+    def killed_after_two_saves(*paths):
+        replace(*paths)
+        if next(saves) == 1:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(training.os, "replace", killed_after_two_saves)
+    with pytest.raises(KeyboardInterrupt):
+        train(target, shards[1:], held_out, tmp_path / "parts", recipe, save_every=3)
+    monkeypatch.undo()
+    resumed, _ = train(target, shards[1:], held_out, tmp_path / "parts", recipe, save_every=3)
+    for name, tensor in trained_state(whole).items():
+        assert torch.equal(tensor, trained_state(resumed)[name]), name
+    with pytest.raises(ValueError, match="another recipe"):
+        train(target, shards[1:], held_out, tmp_path / "parts", Recipe((0, 3), tokens=1501, batch=128))
+
+
+def test_rounds_follow_from_the_match_masks():
+    """By hand, K = 2: token 0 is the target's; 1 1 | bonus, 0 | correction, 1 0 | correction, 1."""
+    mask = [False, True, True, False, False, True, False, True]
+    assert simulate([mask], 2) == (4, [4, 2], [3, 1])
+    assert simulate([[True] * 9], 8) == (1, [1] * 8, [1] * 8)
+    assert simulate([[]], 2) == (0, [0, 0], [0, 0])
+
+
+def test_written_draft_reads_back(target, shards, tmp_path):
+    draft = build_draft(target, (1, 2)).eval()
+    held_out = read_shard(shards[0])
+    target.save_pretrained(tmp_path / "target")
+    figures = evaluate(draft, held_out, 4)
+    at = {"tokens": 10, "step": 1, "answers": 2, "answer_tokens": 5}
+    draft_files.write(draft, tmp_path / "draft", tmp_path / "target", Recipe((1, 2)), at, figures)
+    assert sorted(path.name for path in (tmp_path / "draft").iterdir()) == ["README.md", "config.json", "model.safetensors"]
+    assert json.loads((tmp_path / "draft" / "config.json").read_text())["num_hidden_layers"] == 2
+    again = draft_files.read(target, tmp_path / "draft")
+    for name, tensor in trained_state(draft).items():
+        assert torch.equal(tensor.bfloat16().float(), trained_state(again)[name])
+    (tmp_path / "draft" / "config.json").write_text('{"num_hidden_layers": 3}')
+    with pytest.raises(ValueError, match="does not fit"):
+        draft_files.read(target, tmp_path / "draft")
+
+
+def test_figures():
+    figures = Figures(tokens=8, agreement=0.5, rounds=4, reached=[4, 3], kept=[3, 1])
+    assert figures.mean_kept == 1.0
+    assert figures.acceptance == [0.75, pytest.approx(1 / 3)]
+
+
+def test_seed_prompts_are_distinct_and_repeatable():
+    prompts = list(itertools.islice(seed_prompts(random.Random(5)), 900))
+    assert len(set(prompts)) == 900
+    assert prompts == list(itertools.islice(seed_prompts(random.Random(5)), 900))
+    assert not any("{n" in prompt or "{word" in prompt for prompt in prompts)
+
+
+def test_excluded_prompts_are_recognised(tmp_path):
+    path = tmp_path / "exclude.jsonl"
+    path.write_text('{"prompt": "Write a poem about a green frog that lives in a well."}\n\n{"prompt": "Name ten rivers."}\n')
+    excluded = Exclusion(path)
+    assert "Please write a poem about a green frog" in excluded
+    assert "name TEN rivers" in excluded
+    assert "Explain how rivers are formed in the mountains." not in excluded
+    assert "Write a letter to a friend." not in Exclusion(None)
