@@ -9,12 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
 
-from explorer import cases, terminal
+from explorer import cases, distill, terminal
 from explorer.analysis.metrics import summarize
 from explorer.analysis.replay import first_change, replay
 from explorer.config import PRESETS, THETA_OF_MEASURE, DecodeConfig, Knob, knobs
 from explorer.errors import UserError
 from explorer.pieces import text_of
+from explorer.prompts import HELD_OUT
 from explorer.trace import Trace
 
 
@@ -76,6 +77,24 @@ def _parser() -> argparse.ArgumentParser:
     pairs = commands.add_parser("pairs", help="known pairs, whether their weights are here, sizes")
     pairs.set_defaults(command=_pairs)
 
+    bench = commands.add_parser("bench", help="this engine beside transformers' own, one run")
+    _add_pair(bench)
+    bench.add_argument(
+        "--prompts", metavar="F", type=Path, default=HELD_OUT, help="JSON lines; default: the held-out prompts"
+    )
+    bench.add_argument("--limit", metavar="N", type=_count, help="only the first N prompts")
+    bench.add_argument("--passes", metavar="N", type=_count, default=3, help="times all prompts are run (default 3)")
+    bench.add_argument("--max-new-tokens", metavar="N", type=_count, default=64, help="tokens per prompt (default 64)")
+    bench.add_argument(
+        "--draft-length", metavar="K", type=_count, default=5, help="drafted tokens per round (default 5)"
+    )
+    bench.add_argument("--out", metavar="F.json", type=Path, help="also write the figures as JSON")
+    bench.set_defaults(command=_bench)
+
+    distilling = commands.add_parser("distill", help="make the draft of the embedded pair")
+    distill.add_arguments(distilling)
+    distilling.set_defaults(command=distill.main)
+
     return parser
 
 
@@ -115,6 +134,12 @@ def _number(knob: Knob) -> Callable[[str], float]:
     return read
 
 
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"must be a whole number from 1, got {text!r}")
+    return int(text)
+
+
 def _config(args: argparse.Namespace, base: DecodeConfig) -> DecodeConfig:
     """`base` with the options that were given; a measure given without a theta brings its own theta."""
     given = {knob.name: getattr(args, knob.name) for knob in knobs() if hasattr(args, knob.name)}
@@ -128,9 +153,7 @@ def _config(args: argparse.Namespace, base: DecodeConfig) -> DecodeConfig:
 def _run(args: argparse.Namespace) -> int:
     config = _config(args, DecodeConfig().with_preset(args.preset) if args.preset else DecodeConfig())
     text = args.prompt if args.prompt is not None else _read_text(args.prompt_file)
-    if args.out and not args.out.parent.is_dir():
-        raise UserError(f"there is no folder {args.out.parent} to write {args.out.name} into")
-
+    _check_writable(args.out)
     from explorer.engine.decode import decode
     from explorer.engine.recorder import Recorder, plain_greedy
     from explorer.engine.registry import default_pair, load_pair
@@ -205,6 +228,19 @@ def _pairs(args: argparse.Namespace) -> int:
         print(f"{pair.name:20} {here:21} {pair.download_gb:6.1f} GB  {pair.suits:31} {pair.title}")
     print("Any other pair: --pair TARGET,DRAFT as hub ids or local folders (safetensors or GGUF).")
     return 0
+
+
+def _bench(args: argparse.Namespace) -> int:
+    from explorer import bench
+
+    _check_writable(args.out)
+    return bench.main(args)
+
+
+def _check_writable(path: Path | None) -> None:
+    """Before minutes of work, not after them."""
+    if path and not path.parent.is_dir():
+        raise UserError(f"there is no folder {path.parent} to write {path.name} into")
 
 
 def _read_text(path: Path) -> str:

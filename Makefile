@@ -1,0 +1,38 @@
+# Each target sets itself up: a virtual environment in .venv, made again when the requirements change.
+PYTHON ?= python3
+VENV := .venv
+PY := $(VENV)/bin/python
+
+.PHONY: run test test-fast test-slow lint bench clean
+
+run: $(VENV)/.run-ready
+	$(PY) app.py
+
+test: $(VENV)/.test-ready
+	$(PY) -m pytest -m "not slow"
+
+test-fast: $(VENV)/.test-ready
+	$(PY) -m pytest -m "not slow and not real and not browser"
+
+test-slow: $(VENV)/.test-ready
+	$(PY) -m pytest -m slow
+
+lint: $(VENV)/.test-ready
+	$(VENV)/bin/ruff check . && $(VENV)/bin/ruff format --check .
+
+bench: $(VENV)/.run-ready
+	$(PY) -m explorer bench
+
+$(VENV)/bin/pip:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.run-ready: requirements.txt | $(VENV)/bin/pip
+	$(VENV)/bin/pip install --quiet --disable-pip-version-check -r requirements.txt
+	touch $@
+
+$(VENV)/.test-ready: requirements.txt requirements-dev.txt | $(VENV)/bin/pip
+	$(VENV)/bin/pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	touch $@
+
+clean:
+	rm -rf $(VENV)

@@ -1,0 +1,213 @@
+"""`explorer bench`: this engine beside transformers' own decoding, in one process, interleaved prompt by prompt.
+
+All rows run the same loaded modules, so differences are the loop's, not the kernels'. Wall time includes the prefill and
+nothing of the display. Within a pass every prompt is run by every row before the next prompt, so that a machine whose speed
+drifts slows all rows alike; speeds are pooled over the prompts of a pass and the median over passes is shown.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import sys
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from time import perf_counter
+
+import torch
+
+from explorer.config import DecodeConfig
+from explorer.engine.decode import decode
+from explorer.engine.pair import Pair
+from explorer.engine.registry import default_pair, load_pair
+from explorer.prompts import read_prompts
+from explorer.trace import Seconds
+
+PLAIN = "plain greedy"
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One row on one prompt: output ids, wall seconds, target passes, and where the engine itself says the time went."""
+
+    ids: tuple[int, ...]
+    wall: float
+    passes: int
+    seconds: Seconds | None = None  # None: not this engine's
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of the table. Speeds in tokens per second, measured, pooled over prompts; median over passes."""
+
+    row: str
+    tokens_per_second: float
+    slowest_pass: float
+    fastest_pass: float
+    times_plain: float  # median over passes of the ratio within a pass
+    tau: float
+    same_ids: int  # prompts whose ids equal plain greedy's
+    prompts: int
+    limit: float | None  # tokens per second if only model forwards took time
+    overhead: float | None  # share of wall outside model forwards
+    seconds: Seconds | None  # summed over the last pass
+
+
+def main(args: argparse.Namespace) -> int:
+    """Measure, print a Markdown table on stdout and progress on stderr."""
+    base = DecodeConfig(max_new_tokens=args.max_new_tokens, draft_length=args.draft_length)
+    items = read_prompts(args.prompts)[: args.limit]
+    pair = load_pair(args.pair or default_pair(), args.device, args.dtype, progress=_say)
+    prompts = [list(pair.encode(item.prompt).ids) for item in items]
+    passes = measure(pair, prompts, rows(base), args.passes)
+    lines = [line(row, [one[row] for one in passes], [one[PLAIN] for one in passes]) for row in passes[0]]
+    provenance = pair.provenance()
+    print(table(lines))
+    print(
+        f"\nMeasured: {provenance.pair}, {len(prompts)} prompts of {args.prompts.name}, {base.max_new_tokens} tokens, "
+        f"K = {base.draft_length}, {args.passes} passes, {provenance.dtype['target']}, {provenance.device}, {provenance.date[:10]}."
+    )
+    if args.out:
+        record = {"provenance": asdict(provenance), "config": asdict(base), "lines": [asdict(one) for one in lines]}
+        args.out.write_text(json.dumps(record, indent=1), encoding="utf-8")
+    return 0
+
+
+Runner = Callable[[Pair, list[int]], Measured]
+
+
+def rows(base: DecodeConfig) -> dict[str, Runner]:
+    """The rows of the table, by name."""
+    return {
+        PLAIN: _ours(replace(base, rule="autoregressive")),
+        "exact": _ours(replace(base, rule="exact")),
+        "fly (explorer preset)": _ours(base.with_preset("explorer")),
+        "transformers: greedy": _transformers(base, assisted=False),
+        "transformers: assisted": _transformers(base, assisted=True),
+    }
+
+
+def measure(
+    pair: Pair, prompts: list[list[int]], rows: dict[str, Runner], passes: int
+) -> list[dict[str, list[Measured]]]:
+    """Run every row on every prompt, `passes` times, after a short warm-up: per pass and row, one entry per prompt."""
+    for run in rows.values():
+        run(pair, prompts[0])
+    results = []
+    for number in range(passes):
+        result: dict[str, list[Measured]] = {row: [] for row in rows}
+        for index, prompt in enumerate(prompts):
+            for row, run in rows.items():
+                result[row].append(run(pair, prompt))
+            _say(f"pass {number + 1} of {passes}, prompt {index + 1} of {len(prompts)}")
+        results.append(result)
+    return results
+
+
+def line(row: str, passes: list[list[Measured]], plain: list[list[Measured]]) -> Line:
+    """Pool one row's measurements; `plain` holds the same of plain greedy."""
+    speeds = [_speed(one) for one in passes]
+    last = passes[-1]
+    tokens, wall = sum(len(m.ids) for m in last), sum(m.wall for m in last)
+    ours = [m.seconds for m in last if m.seconds]
+    seconds = sum(ours, Seconds()) if ours else None
+    return Line(
+        row=row,
+        tokens_per_second=statistics.median(speeds),
+        slowest_pass=min(speeds),
+        fastest_pass=max(speeds),
+        times_plain=statistics.median(speed / _speed(reference) for speed, reference in zip(speeds, plain)),
+        tau=tokens / sum(m.passes for m in last),
+        same_ids=sum(m.ids == reference.ids for m, reference in zip(last, plain[-1])),
+        prompts=len(last),
+        limit=tokens / seconds.forwards if seconds else None,
+        overhead=1 - seconds.forwards / wall if seconds else None,
+        seconds=seconds,
+    )
+
+
+def table(lines: list[Line]) -> str:
+    """The lines as a Markdown table."""
+    head = [
+        "row",
+        "tokens/s (min-max)",
+        "x plain",
+        "tau",
+        "same ids",
+        "prefill / draft / verify / other, s",
+        "limit",
+        "overhead",
+    ]
+    body = [
+        [
+            one.row,
+            f"{one.tokens_per_second:.1f} ({one.slowest_pass:.1f}-{one.fastest_pass:.1f})",
+            f"{one.times_plain:.2f}",
+            f"{one.tau:.2f}",
+            f"{one.same_ids}/{one.prompts}",
+            " / ".join(f"{getattr(one.seconds, name):.1f}" for name in ("prefill", "draft", "verify", "other"))
+            if one.seconds
+            else "-",
+            f"{one.limit:.1f}" if one.limit else "-",
+            f"{one.overhead:.1%}" if one.overhead is not None else "-",
+        ]
+        for one in lines
+    ]
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in [head, ["---"] * len(head), *body])
+
+
+def _ours(config: DecodeConfig) -> Runner:
+    def run(pair: Pair, prompt: list[int]) -> Measured:
+        start = perf_counter()
+        rounds = list(decode(pair, prompt, config))
+        wall = perf_counter() - start
+        ids = tuple(token for round_ in rounds for token in round_.emitted)
+        return Measured(ids, wall, len(rounds), sum((round_.seconds for round_ in rounds), Seconds()))
+
+    return run
+
+
+def _transformers(base: DecodeConfig, assisted: bool) -> Runner:
+    """transformers' generate on the same modules, greedy, same stops and budget; assisted: same draft, same fixed K."""
+
+    def run(pair: Pair, prompt: list[int]) -> Measured:
+        model, draft = pair.target_model, pair.draft_model
+        options = {}
+        if assisted:
+            draft.generation_config.num_assistant_tokens = base.draft_length
+            draft.generation_config.num_assistant_tokens_schedule = "constant"
+            draft.generation_config.assistant_confidence_threshold = 0.0
+            options["assistant_model"] = draft
+        passes = 0
+
+        def count(*_: object) -> None:
+            nonlocal passes
+            passes += 1
+
+        ids = torch.tensor([prompt], device=model.device)
+        hook = model.register_forward_pre_hook(count)
+        start = perf_counter()
+        with torch.inference_mode():
+            output = model.generate(
+                ids,
+                attention_mask=torch.ones_like(ids),
+                do_sample=False,
+                max_new_tokens=base.max_new_tokens,
+                eos_token_id=sorted(pair.stop_ids),
+                pad_token_id=min(pair.stop_ids, default=0),
+                **options,
+            )
+        wall = perf_counter() - start
+        hook.remove()
+        return Measured(tuple(output[0, len(prompt) :].tolist()), wall, passes)
+
+    return run
+
+
+def _speed(measured: list[Measured]) -> float:
+    return sum(len(m.ids) for m in measured) / sum(m.wall for m in measured)
+
+
+def _say(message: str) -> None:
+    print(message, file=sys.stderr)
