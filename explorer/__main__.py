@@ -103,7 +103,11 @@ def _add_pair(parser: argparse.ArgumentParser) -> None:
         "--pair", metavar="P", help="a name of `explorer pairs`, or TARGET,DRAFT: hub ids or local folders"
     )
     parser.add_argument("--device", metavar="D", help="default: cuda if present, else cpu")
-    parser.add_argument("--dtype", metavar="T", help="default: bfloat16 on cuda, float32 on a cpu")
+    parser.add_argument(
+        "--dtype",
+        metavar="T",
+        help="default: bfloat16 on cuda; on a cpu packed float32 with an int8 draft; float32 is the plain oracle",
+    )
 
 
 def _add_knob(parser: argparse.ArgumentParser, knob: Knob) -> None:

@@ -172,7 +172,7 @@ def _transformers(base: DecodeConfig, assisted: bool) -> Runner:
     """transformers' generate on the same modules, greedy, same stops and budget; assisted: same draft, same fixed K."""
 
     def run(pair: Pair, prompt: list[int]) -> Measured:
-        model, draft = pair.target_model, pair.draft_model
+        model, draft = pair.target.model, pair.draft.model
         options = {}
         if assisted:
             draft.generation_config.num_assistant_tokens = base.draft_length

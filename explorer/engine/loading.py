@@ -20,10 +20,11 @@ DTYPES = ("float32", "bfloat16", "float16")
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Where weights go and in which precision."""
+    """Where weights go and in which precision; packed: laid out for a CPU (packed.py)."""
 
     device: torch.device
     dtype: torch.dtype
+    packed: bool
 
 
 def placement(device: str | None, dtype: str | None) -> Placement:
@@ -35,10 +36,11 @@ def placement(device: str | None, dtype: str | None) -> Placement:
         torch.empty(0, device=place)
     except (RuntimeError, AssertionError):
         raise ConfigError(f"device {device!r} is not available here: try cpu{' or cuda' if cuda else ''}") from None
+    packed = dtype is None and place.type == "cpu"
     dtype = dtype or ("bfloat16" if place.type == "cuda" else "float32")
     if dtype not in DTYPES:
         raise ConfigError(f"dtype must be one of {', '.join(DTYPES)}, got {dtype!r}")
-    return Placement(place, getattr(torch, dtype))
+    return Placement(place, getattr(torch, dtype), packed)
 
 
 def load(name: str, folders: dict[str, Path], where: Placement) -> Pair:
@@ -52,6 +54,7 @@ def load(name: str, folders: dict[str, Path], where: Placement) -> Pair:
         target_model=_model(folders["target"], where),
         draft_model=_model(folders["draft"], where),
         tokenizer=tokenizers["target"],
+        packed=where.packed,
         sources={side: folder.name for side, folder in folders.items()},
         fingerprints={side: fingerprint(folder) for side, folder in folders.items()},
     )
@@ -65,6 +68,7 @@ def load_embedded(name: str, target_folder: Path, draft_folder: Path, where: Pla
         target_model=target,
         draft_model=graft(target, draft_folder),
         tokenizer=AutoTokenizer.from_pretrained(target_folder, trust_remote_code=False),
+        packed=where.packed,
         sources={"target": target_folder.name, "draft": draft_folder.name},
         fingerprints={"target": fingerprint(target_folder), "draft": fingerprint(draft_folder)},
     )

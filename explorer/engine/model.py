@@ -33,8 +33,11 @@ class LanguageModel:
         self.model = model.eval()
         self.vocab_size = vocab_size
         self.device = model.get_input_embeddings().weight.device
-        self.dtype = model.get_input_embeddings().weight.dtype
         self.context_limit = getattr(model.config, "max_position_embeddings", None)
+
+    @property
+    def dtype_name(self) -> str:
+        return str(self.model.dtype).removeprefix("torch.")
 
     def open(self) -> Context:
         """Start an empty sequence on these weights."""

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import cached_property
 from importlib.metadata import version
 
 import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
 from explorer.engine.model import LanguageModel
+from explorer.engine.packed import Form, PackedModel, supports
 from explorer.engine.vocabulary import Vocabulary
 from explorer.errors import UserError
 from explorer.trace import Message, Prompt, Provenance
@@ -24,47 +23,35 @@ class PromptError(UserError):
     """A prompt that cannot be decoded: empty, foreign to the vocabulary, or longer than the context allows."""
 
 
-@dataclass
 class Pair:
     """Loaded weights, shared by all runs; every run opens its own contexts on them.
 
     `sources` and `fingerprints` (both by `target` and `draft`) say where the weights came from and which they are.
     """
 
-    name: str
-    target_model: PreTrainedModel
-    draft_model: PreTrainedModel
-    tokenizer: PreTrainedTokenizerFast
-    sources: dict[str, str] = field(default_factory=dict)
-    fingerprints: dict[str, str] = field(default_factory=dict)
-
-    @cached_property
-    def vocabulary(self) -> Vocabulary:
-        return Vocabulary(self.tokenizer)
-
-    @property
-    def vocab_size(self) -> int:
-        return len(self.vocabulary)
-
-    @cached_property
-    def target(self) -> LanguageModel:
-        return LanguageModel(self.target_model, self.vocab_size)
-
-    @cached_property
-    def draft(self) -> LanguageModel:
-        return LanguageModel(self.draft_model, self.vocab_size)
-
-    @cached_property
-    def stop_ids(self) -> frozenset[int]:
-        """Every id that ends a text: the target's generation settings, its config and the tokenizer may each name some."""
-        named = [
-            getattr(self.target_model.generation_config, "eos_token_id", None),
-            self.target_model.config.eos_token_id,
-            self.tokenizer.eos_token_id,
-        ]
-        return frozenset(
-            i for ids in named for i in (ids if isinstance(ids, (list, tuple)) else [ids]) if i is not None
-        )
+    def __init__(
+        self,
+        name: str,
+        target_model: PreTrainedModel,
+        draft_model: PreTrainedModel,
+        tokenizer: PreTrainedTokenizerFast,
+        *,
+        packed: bool = False,
+        sources: dict[str, str] | None = None,
+        fingerprints: dict[str, str] | None = None,
+    ):
+        """packed: lay both out for a CPU where their shape allows (packed.py), target in float32, draft in int8; the
+        models passed in keep their own weights, so drop them to have the memory back. Raises UnsupportedModel.
+        """
+        self.name = name
+        self.tokenizer = tokenizer
+        self.vocabulary = Vocabulary(tokenizer)
+        self.vocab_size = len(self.vocabulary)
+        self.target = _lay_out(target_model, self.vocab_size, "float32" if packed else None)
+        self.draft = _lay_out(draft_model, self.vocab_size, "int8" if packed else None)
+        self.stop_ids = _stop_ids(target_model, tokenizer)
+        self.sources = sources or {"target": type(target_model).__name__, "draft": type(draft_model).__name__}
+        self.fingerprints = fingerprints or {}
 
     @property
     def context_limit(self) -> int | None:
@@ -92,15 +79,31 @@ class Pair:
         """What runs here and now."""
         return Provenance(
             pair=self.name,
-            target=self.sources.get("target", type(self.target_model).__name__),
-            draft=self.sources.get("draft", type(self.draft_model).__name__),
+            target=self.sources["target"],
+            draft=self.sources["draft"],
             weights=dict(self.fingerprints),
-            dtype={"target": _dtype_name(self.target_model), "draft": _dtype_name(self.draft_model)},
+            dtype={"target": self.target.dtype_name, "draft": self.draft.dtype_name},
             device=_device_name(self.target.device),
             threads=torch.get_num_threads(),
             versions={package: version(package) for package in ("torch", "transformers")},
             date=datetime.now(UTC).isoformat(timespec="seconds"),
         )
+
+
+def _lay_out(model: PreTrainedModel, vocab_size: int, form: Form | None) -> LanguageModel | PackedModel:
+    if form and supports(model.config, form):
+        return PackedModel(model, vocab_size, form)
+    return LanguageModel(model, vocab_size)
+
+
+def _stop_ids(target: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> frozenset[int]:
+    """Every id that ends a text: the target's generation settings, its config and the tokenizer may each name some."""
+    named = [
+        getattr(target.generation_config, "eos_token_id", None),
+        target.config.eos_token_id,
+        tokenizer.eos_token_id,
+    ]
+    return frozenset(i for ids in named for i in (ids if isinstance(ids, (list, tuple)) else [ids]) if i is not None)
 
 
 def check_same_vocabulary(target: PreTrainedTokenizerFast, draft: PreTrainedTokenizerFast) -> None:
@@ -116,10 +119,6 @@ def check_same_vocabulary(target: PreTrainedTokenizerFast, draft: PreTrainedToke
                 f"the draft's vocabulary is not the target's: {len(ours)} and {len(theirs)} {what}, for example "
                 f"{', '.join(f'{key!r}: {value!r}' for key, value in different)}. A pair needs one tokenizer"
             )
-
-
-def _dtype_name(model: PreTrainedModel) -> str:
-    return str(model.dtype).removeprefix("torch.")
 
 
 def _device_name(device: torch.device) -> str:

@@ -1,0 +1,212 @@
+"""A Llama-shaped decoder laid out for a CPU: projections fused and packed once, a static KV buffer, one page of forward.
+
+Two forms. `float32`: oneDNN's packed weights; exact, and a row's result does not depend on how many rows are fed with it, so
+it serves as a target. `int8`: weights per output channel, activations quantised on the fly; a third of the time and good
+enough to draft with, never to verify. Models of other shapes run on transformers' own modules (model.py), which also remain
+the oracle this module is tested against.
+"""
+
+from __future__ import annotations
+
+import warnings
+from time import perf_counter
+from typing import Literal
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+from transformers import PretrainedConfig, PreTrainedModel
+
+Form = Literal["float32", "int8"]
+ROPE_TYPES = ("default", "linear", "llama3")  # those whose tables do not change with the length of the text
+GROW = 512  # positions by which the KV buffer grows
+
+
+def supports(config: PretrainedConfig, form: Form) -> bool:
+    """Whether a model of this configuration can be packed here: its shape is known and the kernels are in this torch."""
+    rope = getattr(config, "rope_parameters", None) or {}
+    return (
+        config.model_type in ("llama", "qwen2")
+        and config.hidden_act == "silu"
+        and not getattr(config, "use_sliding_window", False)
+        and not getattr(config, "mlp_bias", False)
+        and rope.get("rope_type", "default") in ROPE_TYPES
+        and _kernel_works(form)
+    )
+
+
+def _kernel_works(form: Form) -> bool:
+    try:
+        _pack(torch.eye(16), None, form)(torch.ones(1, 16))
+    except (RuntimeError, AttributeError, NotImplementedError):
+        return False
+    return True
+
+
+class Float32Linear:
+    """x @ weight.T + bias on weights that oneDNN has reordered once; time is flat up to about eight rows."""
+
+    def __init__(self, weight: Tensor, bias: Tensor | None):
+        self.weight = torch.ops.mkldnn._reorder_linear_weight(weight.contiguous(), None)
+        self.bias = bias
+
+    def __call__(self, x: Tensor) -> Tensor:
+        return torch.ops.mkldnn._linear_pointwise(x, self.weight, self.bias, "none", [], "")
+
+
+class Int8Linear:
+    """x @ weight.T + bias with int8 weights (one scale per output) and int8 activations (one scale per call).
+
+    The one scale of a call couples its rows: feeding other tokens along changes a row's result slightly.
+    """
+
+    def __init__(self, weight: Tensor, bias: Tensor | None):
+        scales = weight.abs().amax(dim=1).clamp(min=1e-12).double() / 127
+        with warnings.catch_warnings():
+            warnings.simplefilter(
+                "ignore", UserWarning
+            )  # deprecation of the constructor; the kernel has no successor yet
+            quantized = torch.quantize_per_channel(
+                weight, scales, torch.zeros(len(weight), dtype=torch.long), 0, torch.qint8
+            )
+        self.weight = torch.ops.quantized.linear_prepack(quantized, bias)
+
+    def __call__(self, x: Tensor) -> Tensor:
+        return torch.ops.quantized.linear_dynamic(x, self.weight, False)
+
+
+def _pack(weight: Tensor, bias: Tensor | None, form: Form) -> Float32Linear | Int8Linear:
+    return (Float32Linear if form == "float32" else Int8Linear)(weight, bias)
+
+
+class _Layer:
+    """One decoder layer: two norms and four packed projections."""
+
+    def __init__(self, layer: torch.nn.Module, head_dim: int, form: Form):
+        attention, mlp = layer.self_attn, layer.mlp
+        parts = [_interleave(attention.q_proj, head_dim), _interleave(attention.k_proj, head_dim)]
+        parts.append((attention.v_proj.weight, attention.v_proj.bias))
+        bias = None if parts[0][1] is None else torch.cat([bias for _, bias in parts])
+        self.qkv = _pack(torch.cat([weight for weight, _ in parts]), bias, form)
+        self.out = _pack(attention.o_proj.weight, attention.o_proj.bias, form)
+        self.gate_up = _pack(torch.cat([mlp.gate_proj.weight, mlp.up_proj.weight]), None, form)
+        self.down = _pack(mlp.down_proj.weight, None, form)
+        self.attention_norm = layer.input_layernorm.weight
+        self.mlp_norm = layer.post_attention_layernorm.weight
+
+
+def _interleave(projection: torch.nn.Linear, head_dim: int) -> tuple[Tensor, Tensor | None]:
+    """Reorder each head's rows so that the two halves that rotate together lie side by side.
+
+    Queries and keys are permuted alike, so their products are the same; rotation becomes one complex multiplication.
+    """
+
+    def permute(rows: Tensor) -> Tensor:
+        return rows.unflatten(0, (-1, 2, head_dim // 2)).transpose(1, 2).flatten(0, 2)
+
+    return permute(projection.weight), None if projection.bias is None else permute(projection.bias)
+
+
+class PackedModel:
+    """Weights that many contexts may share; the same verbs as LanguageModel."""
+
+    def __init__(self, model: PreTrainedModel, vocab_size: int, form: Form):
+        """Pack a float32 model whose configuration `supports` accepts; vocab_size: the tokenizer's."""
+        config, body = model.config, model.base_model
+        self.form = form
+        self.vocab_size = vocab_size
+        self.device = torch.device("cpu")
+        self.context_limit = config.max_position_embeddings
+        self.head_dim = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+        self.heads, self.kv_heads = config.num_attention_heads, config.num_key_value_heads
+        self.eps = config.rms_norm_eps
+        with torch.inference_mode():
+            self.embedding = body.embed_tokens.weight.detach()
+            self.layers = [_Layer(layer, self.head_dim, form) for layer in body.layers]
+            self.norm = body.norm.weight.detach()
+            self.head = _pack(model.get_output_embeddings().weight[:vocab_size].detach(), None, form)
+            positions = torch.arange(self.context_limit)[None]
+            cos, sin = body.rotary_emb(self.embedding[:1], positions)  # [1, positions, head_dim], halves repeated
+            half = self.head_dim // 2
+            self.rotation = torch.complex(cos[0, :, :half], sin[0, :, :half])  # [positions, head_dim / 2]
+
+    @property
+    def dtype_name(self) -> str:
+        return f"{self.form} packed"
+
+    def open(self) -> PackedContext:
+        """Start an empty sequence on these weights."""
+        return PackedContext(self)
+
+
+class PackedContext:
+    """One sequence in a packed model: which tokens the cache holds, and the verbs to add and take back."""
+
+    def __init__(self, model: PackedModel):
+        self.language_model = model
+        self.length = 0
+        self.forward_seconds = 0.0
+        self.close()
+
+    def prefill(self, ids: Tensor) -> None:
+        """Feed ids [n] whose predictions nobody needs: the head is not computed."""
+        if len(ids):
+            self._forward(ids, rows=0)
+
+    def feed(self, ids: Tensor, rows: int) -> Tensor:
+        """Feed ids [n] and return float32 logits [rows, V] of the last `rows` of them."""
+        return self._forward(ids, rows)
+
+    def crop(self, length: int) -> None:
+        """Take tokens back so that at most `length` are held."""
+        self.length = min(self.length, length)
+
+    def close(self) -> None:
+        """Free the cache."""
+        model = self.language_model
+        self._keys = torch.empty(len(model.layers), 1, model.kv_heads, 0, model.head_dim)
+        self._values = torch.empty_like(self._keys)
+        self.length = 0
+
+    def _forward(self, ids: Tensor, rows: int) -> Tensor:
+        start = perf_counter()
+        model, n, past = self.language_model, len(ids), self.length
+        total = past + n
+        self._reserve(total)
+        groups = model.heads // model.kv_heads
+        qk_heads = model.heads + model.kv_heads
+        rotation = model.rotation[past:total, None]  # [n, 1, head_dim / 2]
+        mask = _causal_mask(n, past, groups)
+        x = F.embedding(ids, model.embedding)  # [n, d]
+        for layer, keys, values in zip(model.layers, self._keys, self._values):
+            qkv = layer.qkv(F.rms_norm(x, x.shape[-1:], layer.attention_norm, model.eps)).view(n, -1, model.head_dim)
+            rotated = torch.view_as_complex(qkv[:, :qk_heads].unflatten(-1, (-1, 2))) * rotation
+            qk = torch.view_as_real(rotated).flatten(-2)  # [n, heads + kv_heads, head_dim]
+            keys[0, :, past:total] = qk[:, model.heads :].transpose(0, 1)
+            values[0, :, past:total] = qkv[:, qk_heads:].transpose(0, 1)
+            # Queries that share a key head stand in its row dimension, so no key is ever repeated: [1, kv, groups * n, hd].
+            q = qk[:, : model.heads].unflatten(1, (model.kv_heads, groups)).permute(1, 2, 0, 3).flatten(1, 2)[None]
+            attended = F.scaled_dot_product_attention(q, keys[:, :, :total], values[:, :, :total], attn_mask=mask)
+            attended = attended[0].unflatten(1, (groups, n)).permute(2, 0, 1, 3).reshape(n, -1)  # [n, heads * hd]
+            x = x + layer.out(attended)
+            gate, up = layer.gate_up(F.rms_norm(x, x.shape[-1:], layer.mlp_norm, model.eps)).chunk(2, dim=-1)
+            x = x + layer.down(F.silu(gate) * up)
+        self.length = total
+        x = F.rms_norm(x[n - rows :], x.shape[-1:], model.norm, model.eps)
+        logits = model.head(x) if rows else x
+        self.forward_seconds += perf_counter() - start
+        return logits
+
+    def _reserve(self, length: int) -> None:
+        """Grow the KV buffers in steps, keeping what they hold."""
+        capacity = self._keys.shape[3]
+        if length > capacity:
+            grown = -(-length // GROW) * GROW - capacity
+            self._keys, self._values = (F.pad(buffer, (0, 0, 0, grown)) for buffer in (self._keys, self._values))
+
+
+def _causal_mask(n: int, past: int, groups: int) -> Tensor | None:
+    """Which of past + n keys each of groups * n queries may see; None where that is all of them."""
+    if n == 1:
+        return None
+    return torch.ones(n, past + n, dtype=torch.bool).tril(past).repeat(groups, 1)
