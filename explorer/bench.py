@@ -1,7 +1,7 @@
 """`explorer bench`: this engine beside transformers' own decoding, in one process, interleaved prompt by prompt.
 
-All rows run the same loaded modules, so differences are the loop's, not the kernels'. Wall time includes the prefill and
-nothing of the display. Within a pass every prompt is run by every row before the next prompt, so that a machine whose speed
+On a CPU this engine runs packed weights (engine/packed.py) unless a dtype is named; transformers' rows run its own float32
+modules of the same weights. Wall time includes the prefill and nothing of the display. Within a pass every prompt is run by every row before the next prompt, so that a machine whose speed
 drifts slows all rows alike; speeds are pooled over the prompts of a pass and the median over passes is shown.
 """
 
@@ -9,16 +9,20 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import statistics
 import sys
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from time import perf_counter
+from typing import Any
 
 import torch
 
 from explorer.config import DecodeConfig
 from explorer.engine.decode import decode
+from explorer.engine.lookup import MAX_NGRAM
+from explorer.engine.model import LanguageModel
 from explorer.engine.pair import Pair
 from explorer.engine.registry import default_pair, load_pair
 from explorer.prompts import read_prompts
@@ -58,48 +62,74 @@ def main(args: argparse.Namespace) -> int:
     """Measure, print a Markdown table on stdout and progress on stderr."""
     base = DecodeConfig(max_new_tokens=args.max_new_tokens, draft_length=args.draft_length)
     items = read_prompts(args.prompts)[: args.limit]
-    pair = load_pair(args.pair or default_pair(), args.device, args.dtype, progress=_say)
+    name = args.pair or default_pair()
+    before = _resident_bytes()
+    pair = load_pair(name, args.device, args.dtype, progress=_say)
+    after = _resident_bytes()
+    reference = pair if isinstance(pair.target, LanguageModel) else load_pair(name, args.device, "float32")
+    memory = {pair.target.dtype_name: after - before, reference.target.dtype_name: _resident_bytes() - after}
     prompts = [list(pair.encode(item.prompt).ids) for item in items]
-    passes = measure(pair, prompts, rows(base), args.passes)
+
+    passes = measure(rows(pair, reference, base), prompts, args.passes)
     lines = [line(row, [one[row] for one in passes], [one[PLAIN] for one in passes]) for row in passes[0]]
+
     provenance = pair.provenance()
     print(table(lines))
     print(
         f"\nMeasured: {provenance.pair}, {len(prompts)} prompts of {args.prompts.name}, {base.max_new_tokens} tokens, "
-        f"K = {base.draft_length}, {args.passes} passes, {provenance.dtype['target']}, {provenance.device}, {provenance.date[:10]}."
+        f"K = {base.draft_length}, {args.passes} passes, target {provenance.dtype['target']}, draft {provenance.dtype['draft']}, "
+        f"{provenance.device}, {provenance.date[:10]}. Resident memory of the weights: "
+        + ", ".join(f"{form} {size / 1e6:.0f} MB" for form, size in memory.items() if size > 0)
+        + "."
     )
     if args.out:
-        record = {"provenance": asdict(provenance), "config": asdict(base), "lines": [asdict(one) for one in lines]}
+        record = {
+            "provenance": asdict(provenance),
+            "config": asdict(base),
+            "memory": memory,
+            "lines": [asdict(one) for one in lines],
+        }
         args.out.write_text(json.dumps(record, indent=1), encoding="utf-8")
     return 0
 
 
-Runner = Callable[[Pair, list[int]], Measured]
+Runner = Callable[[list[int]], Measured]
 
 
-def rows(base: DecodeConfig) -> dict[str, Runner]:
-    """The rows of the table, by name."""
-    return {
-        PLAIN: _ours(replace(base, rule="autoregressive")),
-        "exact": _ours(replace(base, rule="exact")),
-        "fly (explorer preset)": _ours(base.with_preset("explorer")),
-        "transformers: greedy": _transformers(base, assisted=False),
-        "transformers: assisted": _transformers(base, assisted=True),
+def rows(pair: Pair, reference: Pair, base: DecodeConfig) -> dict[str, Runner]:
+    """The rows of the table, by name; `reference` holds the same weights in transformers' own modules."""
+    exact, fly = replace(base, rule="exact"), base.with_preset("explorer")
+    ours = {
+        PLAIN: replace(base, rule="autoregressive"),
+        "exact": exact,
+        "exact, prompt lookup": replace(exact, drafter="lookup"),
+        "exact, model + lookup": replace(exact, drafter="model+lookup"),
+        "fly (explorer preset)": fly,
+        "fly, model + lookup": replace(fly, drafter="model+lookup"),
+    }
+    theirs = {
+        "transformers: plain greedy": {},
+        "transformers: assisted": {"assistant_model": reference.draft.model},
+        "transformers: prompt lookup": {
+            "prompt_lookup_num_tokens": base.draft_length,
+            "max_matching_ngram_size": MAX_NGRAM,
+        },
+    }
+    return {row: _ours(pair, config) for row, config in ours.items()} | {
+        row: _transformers(reference, base, options) for row, options in theirs.items()
     }
 
 
-def measure(
-    pair: Pair, prompts: list[list[int]], rows: dict[str, Runner], passes: int
-) -> list[dict[str, list[Measured]]]:
+def measure(rows: dict[str, Runner], prompts: list[list[int]], passes: int) -> list[dict[str, list[Measured]]]:
     """Run every row on every prompt, `passes` times, after a short warm-up: per pass and row, one entry per prompt."""
     for run in rows.values():
-        run(pair, prompts[0])
+        run(prompts[0])
     results = []
     for number in range(passes):
         result: dict[str, list[Measured]] = {row: [] for row in rows}
         for index, prompt in enumerate(prompts):
             for row, run in rows.items():
-                result[row].append(run(pair, prompt))
+                result[row].append(run(prompt))
             _say(f"pass {number + 1} of {passes}, prompt {index + 1} of {len(prompts)}")
         results.append(result)
     return results
@@ -157,8 +187,8 @@ def table(lines: list[Line]) -> str:
     return "\n".join("| " + " | ".join(cells) + " |" for cells in [head, ["---"] * len(head), *body])
 
 
-def _ours(config: DecodeConfig) -> Runner:
-    def run(pair: Pair, prompt: list[int]) -> Measured:
+def _ours(pair: Pair, config: DecodeConfig) -> Runner:
+    def run(prompt: list[int]) -> Measured:
         start = perf_counter()
         rounds = list(decode(pair, prompt, config))
         wall = perf_counter() - start
@@ -168,17 +198,16 @@ def _ours(config: DecodeConfig) -> Runner:
     return run
 
 
-def _transformers(base: DecodeConfig, assisted: bool) -> Runner:
-    """transformers' generate on the same modules, greedy, same stops and budget; assisted: same draft, same fixed K."""
+def _transformers(pair: Pair, base: DecodeConfig, options: dict[str, Any]) -> Runner:
+    """transformers' generate, greedy, same stops and budget; assisted: same draft, same fixed K."""
+    model = pair.target.model
+    if draft := options.get("assistant_model"):
+        draft.generation_config.num_assistant_tokens = base.draft_length
+        draft.generation_config.num_assistant_tokens_schedule = "constant"
+        draft.generation_config.assistant_confidence_threshold = 0.0
 
-    def run(pair: Pair, prompt: list[int]) -> Measured:
-        model, draft = pair.target.model, pair.draft.model
-        options = {}
-        if assisted:
-            draft.generation_config.num_assistant_tokens = base.draft_length
-            draft.generation_config.num_assistant_tokens_schedule = "constant"
-            draft.generation_config.assistant_confidence_threshold = 0.0
-            options["assistant_model"] = draft
+    @torch.inference_mode()
+    def run(prompt: list[int]) -> Measured:
         passes = 0
 
         def count(*_: object) -> None:
@@ -188,21 +217,28 @@ def _transformers(base: DecodeConfig, assisted: bool) -> Runner:
         ids = torch.tensor([prompt], device=model.device)
         hook = model.register_forward_pre_hook(count)
         start = perf_counter()
-        with torch.inference_mode():
-            output = model.generate(
-                ids,
-                attention_mask=torch.ones_like(ids),
-                do_sample=False,
-                max_new_tokens=base.max_new_tokens,
-                eos_token_id=sorted(pair.stop_ids),
-                pad_token_id=min(pair.stop_ids, default=0),
-                **options,
-            )
+        output = model.generate(
+            ids,
+            attention_mask=torch.ones_like(ids),
+            do_sample=False,
+            max_new_tokens=base.max_new_tokens,
+            eos_token_id=sorted(pair.stop_ids),
+            pad_token_id=min(pair.stop_ids, default=0),
+            **options,
+        )
         wall = perf_counter() - start
         hook.remove()
         return Measured(tuple(output[0, len(prompt) :].tolist()), wall, passes)
 
     return run
+
+
+def _resident_bytes() -> int:
+    """Memory this process holds now; 0 where the system does not say."""
+    try:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        return 0
 
 
 def _speed(measured: list[Measured]) -> float:

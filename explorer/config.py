@@ -84,7 +84,13 @@ class DecodeConfig:
     window_includes_mismatch: bool = _knob(
         bool, False, "Window includes the mismatch", "The released code's counting: W - 1 tokens must follow, not W."
     )
-    drafter: str = _knob(str, "model", "Drafter", "Where drafted tokens come from.", choices=("model",))
+    drafter: str = _knob(
+        str,
+        "model",
+        "Drafter",
+        "Where drafted tokens come from: the draft model, prompt lookup alone, or the draft model accelerated by lookup.",
+        choices=("model", "lookup", "model+lookup"),
+    )
     length: str = _knob(str, "fixed", "Length policy", "When drafting stops.", choices=("fixed",))
     draft_length: int = _knob(int, 8, "Draft length K", "Tokens drafted per round, at most.", low=1, high=64, step=1)
     max_new_tokens: int = _knob(

@@ -10,6 +10,7 @@ import torch
 from explorer.config import DecodeConfig
 from explorer.engine.draft import Draft, Drafter, ModelDrafter
 from explorer.engine.lengths import make_length_policy
+from explorer.engine.lookup import LookupDrafter, LookupModelDrafter
 from explorer.engine.measure import measure
 from explorer.engine.pair import Pair, PromptError
 from explorer.engine.sampling import Sampler
@@ -53,7 +54,10 @@ def decode(pair: Pair, prompt_ids: list[int], config: DecodeConfig) -> Iterator[
                 count = min(length_policy.next_block(draft), room - len(draft))
                 if count <= 0:
                     break
+                length_so_far = len(draft)
                 drafter.extend(draft, sequence, count)
+                if len(draft) == length_so_far:  # a lookup that found nothing
+                    break
             draft_seconds = clock.lap()
 
             # Verify: one target pass over the last committed token and the K drafted ones, K + 1 rows of logits.
@@ -109,7 +113,10 @@ def decode(pair: Pair, prompt_ids: list[int], config: DecodeConfig) -> Iterator[
 
 def make_drafter(pair: Pair, config: DecodeConfig, sampler: Sampler) -> Drafter:
     """The drafter that `config.drafter` names."""
-    return ModelDrafter(pair.draft, sampler, pair.stop_ids)
+    if config.drafter == "lookup":
+        return LookupDrafter(sampler, pair.vocab_size, pair.stop_ids)
+    kind = LookupModelDrafter if config.drafter == "model+lookup" else ModelDrafter
+    return kind(pair.draft, sampler, pair.stop_ids)
 
 
 def _check_prompt(pair: Pair, prompt_ids: list[int], config: DecodeConfig) -> None:

@@ -70,20 +70,21 @@ class ModelDrafter:
     def extend(self, draft: Draft, sequence: list[int], count: int) -> None:
         # The cache lacks the last committed token, and after a fully kept draft also the last drafted one before it.
         token = self._tensor([*sequence, *draft.ids][self.context.length :])
-        picked, probs = [], []
+        steps = []
         for _ in range(count):
-            logits = self.context.feed(token, rows=1)  # [1, V]
-            token = self._sampler.pick(logits)  # [1]
-            picked.append(token)
-            if self._sampler.greedy:
-                probs.append(torch.exp(logits.gather(1, token[:, None]) - logits.logsumexp(dim=-1, keepdim=True)))
-            else:
-                q = self._sampler.distribution(logits)
-                probs.append(q.gather(1, token[:, None]))
-                draft.distributions.append(q[0])
-        block = torch.stack([torch.cat(picked).double(), torch.cat(probs)[:, 0].double()]).tolist()
-        for token_id, prob in zip(*block):
+            token, prob = self._pick(draft, self.context.feed(token, rows=1))
+            steps.append(torch.stack([token.double(), prob.double()]))
+        for token_id, prob in torch.cat(steps, dim=1).T.tolist():
             draft.add(int(token_id), min(prob, 1.0), "model", self._stop_ids)
+
+    def _pick(self, draft: Draft, logits: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """One token per row of logits [n, V] with its probability, both [n]; above temperature 0 the draft keeps q."""
+        token = self._sampler.pick(logits)
+        if self._sampler.greedy:
+            return token, torch.exp(logits.gather(1, token[:, None])[:, 0] - logits.logsumexp(dim=-1))
+        q = self._sampler.distribution(logits)
+        draft.distributions += q.unbind()
+        return token, q.gather(1, token[:, None])[:, 0]
 
     def settle(self, length: int) -> None:
         self.context.crop(length)
