@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import io
+import os
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -32,16 +34,19 @@ class _Parser(argparse.ArgumentParser):
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; user errors become one line on stderr."""
     args = _parser().parse_args(arguments)
+    if isinstance(sys.stdout, io.TextIOWrapper):  # a narrow terminal shows what it can instead of failing
+        sys.stdout.reconfigure(errors="replace")
     try:
         return args.command(args)
+    except BrokenPipeError:  # the reader of a pipe has had enough; nothing more may be written, not even at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except UserError as error:
         print(f"explorer: {error}", file=sys.stderr)
         return 2
     except OSError as error:
         print(f"explorer: {error.filename or 'input'}: {error.strerror or error}", file=sys.stderr)
         return 2
-    except BrokenPipeError:  # the reader of a pipe has had enough
-        return 0
     except KeyboardInterrupt:
         return 130
 
@@ -171,7 +176,7 @@ def _run(args: argparse.Namespace) -> int:
     for note in config.notes:
         say(f"note: {note}")
     recorder = Recorder(pair, prompt, config)
-    printer = terminal.Printer(pair.vocabulary, pair.stop_ids, colour=sys.stdout.isatty())
+    printer = terminal.Printer(pair.vocabulary, pair.stop_ids, sys.stdout.isatty(), config.stop_strings)
     rounds = decode(pair, list(prompt.ids), config)
     try:
         for round_ in rounds:
@@ -179,8 +184,8 @@ def _run(args: argparse.Namespace) -> int:
             print(printer.text(round_), end="", flush=True)
     except KeyboardInterrupt:  # keep what is there: the trace is marked partial
         rounds.close()
-    print()
     trace = recorder.trace(plain_greedy(pair, prompt, config) if args.baseline and recorder.ended else None)
+    print(printer.rest(trace.stop.reason == "stop_string"))
     if args.out:
         trace.save(args.out)
     say(terminal.summary_text(summarize(trace), trace))
@@ -188,13 +193,13 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _judge(args: argparse.Namespace) -> int:
-    lines = sys.stdin if args.file == "-" else _read_text(Path(args.file)).splitlines()
-    for number, line in enumerate(lines, 1):
-        if line.strip():
-            try:
-                print(cases.judge_line(line))
-            except UserError as error:
-                raise UserError(f"line {number}: {error}") from None
+    with sys.stdin.buffer if args.file == "-" else open(args.file, "rb") as lines:  # as bytes: only newlines end a line
+        for number, line in enumerate(lines, 1):
+            if line.strip():
+                try:
+                    print(cases.judge_line(line))
+                except UserError as error:
+                    raise UserError(f"line {number}: {error}") from None
     return 0
 
 

@@ -14,6 +14,7 @@ import statistics
 import sys
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 

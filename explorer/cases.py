@@ -39,7 +39,7 @@ class Case:
         )
 
 
-def judge_line(line: str) -> str:
+def judge_line(line: str | bytes) -> str:
     """One JSON line in, one JSON line out; raises SchemaError for anything that is not a case."""
     case = read(Case, parse_json(line))
     try:

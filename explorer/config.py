@@ -55,7 +55,7 @@ class Knob:
             tuple: lambda: isinstance(value, tuple) and all(isinstance(item, str) and item for item in value),
         }[self.kind]()
         if not good:
-            raise ConfigError(f"{self.label} must be {self.range_text}, got {value!r}")
+            raise ConfigError(f"{self.label} must be {self.range_text}, got {repr(value)[:60]}")
 
 
 def _knob(kind: type, default: Any, label: str, help: str, **limits: Any) -> Any:

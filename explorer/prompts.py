@@ -25,7 +25,7 @@ class PromptItem:
 def read_prompts(path: Path) -> tuple[PromptItem, ...]:
     """Read a JSONL file of prompts; raises UserError naming the line, OSError where there is no file."""
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = path.read_text(encoding="utf-8").split("\n")
     except UnicodeDecodeError:
         raise UserError(f"{path} is not UTF-8 text") from None
     items = []

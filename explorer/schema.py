@@ -37,7 +37,9 @@ def parse_json(text: str | bytes) -> Any:
         return json.loads(text, parse_constant=refuse)
     except SchemaError:
         raise
-    except (ValueError, RecursionError) as error:  # UnicodeDecodeError and digit limits are ValueErrors
+    except UnicodeDecodeError:
+        raise SchemaError("not valid JSON: not UTF-8 text") from None
+    except (ValueError, RecursionError) as error:  # digit limits are ValueErrors
         raise SchemaError(f"not valid JSON: {error}") from None
 
 

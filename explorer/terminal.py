@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import groupby
 
 from explorer.analysis.metrics import Summary
 from explorer.pieces import piece_of
@@ -26,22 +27,42 @@ _CONTROL = {code: None for code in (*range(0x20), 0x7F, *range(0x80, 0xA0)) if c
 
 
 class Printer:
-    """Prints a run while it is made: one decoder over the whole output, so that split characters come out whole."""
+    """Prints a run while it is made: one decoder over the whole output, so that split characters come out whole.
 
-    def __init__(self, vocabulary: Mapping[int, bytes], stop_ids: frozenset[int], colour: bool):
-        self._vocabulary, self._stop_ids, self._colour = vocabulary, stop_ids, colour
+    Text that may be the beginning of a stop string is held back until it is clear that it is not.
+    """
+
+    def __init__(
+        self, vocabulary: Mapping[int, bytes], stop_ids: frozenset[int], colour: bool, stop_strings: Sequence[str] = ()
+    ):
+        self._vocabulary, self._stop_ids, self._colour, self._stops = vocabulary, stop_ids, colour, stop_strings
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._held: list[tuple[str, str]] = []  # characters not yet printed, with what their token is
 
     def text(self, round_: Round) -> str:
-        """The new text of one round, with control characters of the model's own making taken out."""
-        return "".join(
-            self._styled(self._decoder.decode(self._vocabulary[token]).translate(_CONTROL), kind)
-            for token, kind in zip(round_.emitted, round_.emitted_kinds)
-            if token not in self._stop_ids
-        )
+        """What can be printed after one round, with control characters of the model's own making taken out."""
+        for token, kind in zip(round_.emitted, round_.emitted_kinds):
+            if token not in self._stop_ids:
+                self._held += [(char, kind) for char in self._decoder.decode(self._vocabulary[token])]
+        text = "".join(char for char, _ in self._held)
+        begun = [text.find(stop) for stop in self._stops if stop in text]
+        begun += [at for stop in self._stops for at in range(len(text)) if stop.startswith(text[at:])]
+        return self._release(min(begun, default=len(text)))
 
-    def _styled(self, text: str, kind: str) -> str:
-        return f"\033[{_STYLES[kind]}m{text}\033[0m" if self._colour and text else text
+    def rest(self, stopped_by_string: bool) -> str:
+        """What is left when the run is over; after a stop string nothing is."""
+        if stopped_by_string:
+            return ""
+        self._held += [(char, "bonus") for char in self._decoder.decode(b"", final=True)]
+        return self._release(len(self._held))
+
+    def _release(self, count: int) -> str:
+        released, self._held = self._held[:count], self._held[count:]
+        groups = (
+            (kind, "".join(char for char, _ in group).translate(_CONTROL))
+            for kind, group in groupby(released, key=lambda item: item[1])
+        )
+        return "".join(f"\033[{_STYLES[kind]}m{text}\033[0m" if self._colour else text for kind, text in groups)
 
 
 def round_line(index: int, round_: Round, vocabulary: Mapping[int, bytes]) -> str:

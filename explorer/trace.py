@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
-from explorer.config import DecodeConfig
+from explorer.config import ENTROPY_MAXIMUM, DecodeConfig
 from explorer.pieces import text_of
-from explorer.schema import SchemaError, parse_json, read, write
+from explorer.schema import MAX_FLOAT, SchemaError, parse_json, read, write
 from explorer.verdicts import Judgement, Verdict, judge
 
 SCHEMA_VERSION = 1
@@ -26,9 +26,18 @@ Source = Literal["model", "lookup"]
 StopReason = Literal["stop_id", "stop_string", "budget", "user"]
 
 
+ROUNDING = 1e-4  # by which a float32 log-probability or entropy may leave its range
+
+
 def _require(holds: bool, message: str) -> None:
     if not holds:
         raise SchemaError(message)
+
+
+def _require_range(values: Iterable[float | None], low: float, high: float, name: str) -> None:
+    """None is allowed, NaN and infinity never are."""
+    for value in values:
+        _require(value is None or low <= value <= high, f"{name} must lie from {low:g} to {high:g}, got {value}")
 
 
 @dataclass(frozen=True)
@@ -46,6 +55,10 @@ class Row:
 
     def __post_init__(self) -> None:
         _require(len(self.top_ids) == len(self.top_logprobs), "top_ids and top_logprobs differ in length")
+        own = (self.argmax_logprob, self.replacement_logprob, self.drafted_logprob)
+        _require_range((*own, *self.top_logprobs), -MAX_FLOAT, ROUNDING, "a log-probability")
+        for measure, maximum in ENTROPY_MAXIMUM.items():
+            _require_range([self.entropy(measure)], -ROUNDING, maximum + ROUNDING, f"entropy_{measure}")
 
     def entropy(self, measure: str) -> float:
         """The entropy that theta is compared with, by the measure's name in DecodeConfig."""
@@ -78,6 +91,8 @@ class Block:
     passed: bool
 
     def __post_init__(self) -> None:
+        _require(self.size > 0, "a block has at least one token")
+        _require_range((*self.scores, self.mean), 0, 1, "a block's score")
         _require(len(self.scores) in (0, self.size), "a block needs a score for each of its tokens, or none")
 
 
@@ -93,7 +108,7 @@ class Seconds:
     forwards: float = 0.0  # the part of all of the above spent inside model forwards, head included
 
     def __post_init__(self) -> None:
-        _require(all(getattr(self, field.name) >= 0 for field in fields(self)), "seconds cannot be negative")
+        _require_range((getattr(self, field.name) for field in fields(self)), 0, MAX_FLOAT, "a time in seconds")
 
     @property
     def decode(self) -> float:
@@ -136,6 +151,7 @@ class Round:
         for name in ("rows", "replacement"):
             _require(len(getattr(self, name)) == size + 1, f"{name} needs {size + 1} entries")
         _require(size <= self.requested, "more tokens drafted than requested")
+        _require_range(self.draft_probs, 0, 1, "draft_probs")
         _require(all(row.drafted_logprob is not None for row in self.rows[:-1]), "a row lacks drafted_logprob")
         _require(
             not self.blocks or sum(block.size for block in self.blocks) == size, "blocks do not add up to the draft"
@@ -236,6 +252,9 @@ class Provenance:
     versions: dict[str, str]  # of the libraries
     date: str  # ISO 8601, UTC
 
+    def __post_init__(self) -> None:
+        _require(self.threads > 0, "threads must be at least 1")
+
 
 def mentioned_ids(
     prompt: Prompt, rounds: Sequence[Round], stop_ids: Sequence[int], baseline: Baseline | None
@@ -275,10 +294,12 @@ class Trace:
             None,
         )
         _require(missing is None, f"token {missing} is not in the vocabulary of the trace")
-        length = len(self.prompt.ids)
+        length, stops = len(self.prompt.ids), frozenset(self.stop_ids)
+        longest = 0 if self.config.rule == "autoregressive" else self.config.draft_length
         for index, round_ in enumerate(self.rounds):
             place = f"rounds[{index}]"
             _require(round_.length_before == length, f"{place}.length_before must be {length}")
+            _require(round_.requested <= longest, f"{place}: more tokens requested than {longest}")
             last = index == len(self.rounds) - 1
             _require(last or round_.emitted == round_.committed, f"{place} is cut but not the last round")
             _require(round_.judge(self.config).verdicts == round_.verdicts, f"{place}: the rule gives other verdicts")
@@ -288,7 +309,6 @@ class Trace:
                 _require(round_.replacement == argmaxes, f"{place}: a greedy replacement is not the argmax")
                 agrees = tuple(drafted == argmax for drafted, argmax in zip(round_.drafted, argmaxes))
                 _require(round_.match == agrees, f"{place}: match is not drafted == argmax")
-            stops = set(self.stop_ids)
             touched = tuple(bool({d, r} & stops) for d, r in zip(round_.drafted, round_.replacement))
             _require(round_.protected == touched, f"{place}: protected is not where a stop id is involved")
         budget = self.config.max_new_tokens
@@ -297,7 +317,8 @@ class Trace:
         if self.stop.reason == "budget":
             _require(len(self.output_ids) == budget, "stopped at the budget before it was spent")
         _require(
-            (self.stop.reason == "stop_id") == bool(set(self.output_ids) & set(self.stop_ids)),
+            stops.isdisjoint(self.output_ids[:-1])
+            and (self.stop.reason == "stop_id") == (not stops.isdisjoint(self.output_ids[-1:])),
             "a stop id must end the text, and only then is it the reason",
         )
         offset = self.stop.text_offset
@@ -330,7 +351,8 @@ class Trace:
     def from_json(cls, data: Any) -> Trace:
         """Build a trace from parsed JSON; raises SchemaError with the place and reason."""
         version = data.get("schema") if isinstance(data, dict) else None
-        _require(version == SCHEMA_VERSION, f"schema version {version!r}, this reader knows {SCHEMA_VERSION}")
+        named = version if version is None or isinstance(version, (int, float)) else f"of type {type(version).__name__}"
+        _require(version == SCHEMA_VERSION, f"schema version {named}, this reader knows {SCHEMA_VERSION}")
         return read(cls, data)
 
     def to_json(self) -> dict[str, Any]:

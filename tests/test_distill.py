@@ -3,6 +3,7 @@
 import itertools
 import json
 import random
+from dataclasses import asdict
 
 import pytest
 import torch
@@ -15,6 +16,7 @@ from explorer.distill.evaluate import Figures, evaluate, matches, simulate
 from explorer.distill.generate import answer_batch
 from explorer.distill.prompts import Exclusion, seed_prompts
 from explorer.distill.train import Objective, Recipe, build_draft, label_states, train, trained_state
+from explorer.errors import UserError
 
 STOP = 1
 
@@ -78,7 +80,9 @@ def test_label_rows_predict_the_answers(shards):
     """An off-by-one here would train the draft on its own input."""
     sequences = read_shard(shards[0])[:3]
     batch = collate(sequences)
-    after = torch.tensor([s.ids.tolist() + [0] * (batch.ids.shape[1] + 1 - len(s.ids)) for s in sequences])[:, 1:].flatten()
+    after = torch.tensor([s.ids.tolist() + [0] * (batch.ids.shape[1] + 1 - len(s.ids)) for s in sequences])[
+        :, 1:
+    ].flatten()
     assert after[batch.rows].tolist() == batch.top_ids[:, 0].tolist()
 
 
@@ -113,7 +117,8 @@ def test_both_stages_reduce_their_loss_on_a_repeated_batch(target, shards):
 
 
 def test_embeddings_and_head_stay_the_targets(target, shards, tmp_path):
-    draft, _ = train(target, shards[1:], read_shard(shards[0]), tmp_path, Recipe((0, 3), tokens=600, batch=128))
+    draft = build_draft(target, (0, 3))
+    train(draft, shards[1:], read_shard(shards[0]), tmp_path, Recipe((0, 3), tokens=600, batch=128))
     assert torch.equal(draft.lm_head.weight, target.lm_head.weight)
     assert not torch.equal(draft.model.norm.weight, target.model.norm.weight)
     assert set(trained_state(draft)) == {name for name in draft.state_dict() if "layers" in name or "norm" in name}
@@ -121,9 +126,13 @@ def test_embeddings_and_head_stay_the_targets(target, shards, tmp_path):
 
 def test_resumed_training_gives_the_same_weights(target, shards, tmp_path, monkeypatch):
     recipe = Recipe((0, 3), tokens=1500, batch=128)
-    held_out = read_shard(shards[0])
-    whole, _ = train(target, shards[1:], held_out, tmp_path / "whole", recipe, save_every=3)
 
+    def run(name: str, recipe: Recipe = recipe) -> dict[str, torch.Tensor]:
+        draft = build_draft(target, recipe.layers)
+        train(draft, shards[1:], read_shard(shards[0]), tmp_path / name, recipe, save_every=3)
+        return trained_state(draft)
+
+    whole = run("whole")
     replace, saves = training.os.replace, itertools.count()
 
     def killed_after_two_saves(*paths):
@@ -133,13 +142,13 @@ def test_resumed_training_gives_the_same_weights(target, shards, tmp_path, monke
 
     monkeypatch.setattr(training.os, "replace", killed_after_two_saves)
     with pytest.raises(KeyboardInterrupt):
-        train(target, shards[1:], held_out, tmp_path / "parts", recipe, save_every=3)
+        run("parts")
     monkeypatch.undo()
-    resumed, _ = train(target, shards[1:], held_out, tmp_path / "parts", recipe, save_every=3)
-    for name, tensor in trained_state(whole).items():
-        assert torch.equal(tensor, trained_state(resumed)[name]), name
-    with pytest.raises(ValueError, match="another recipe"):
-        train(target, shards[1:], held_out, tmp_path / "parts", Recipe((0, 3), tokens=1501, batch=128))
+    resumed = run("parts")
+    for name, tensor in whole.items():
+        assert torch.equal(tensor, resumed[name]), name
+    with pytest.raises(UserError, match="another recipe"):
+        run("parts", Recipe((0, 3), tokens=1501, batch=128))
 
 
 def test_rounds_follow_from_the_match_masks():
@@ -155,15 +164,24 @@ def test_written_draft_reads_back(target, shards, tmp_path):
     held_out = read_shard(shards[0])
     target.save_pretrained(tmp_path / "target")
     figures = evaluate(draft, held_out, 4)
-    at = {"tokens": 10, "step": 1, "answers": 2, "answer_tokens": 5}
-    draft_files.write(draft, tmp_path / "draft", tmp_path / "target", Recipe((1, 2)), at, figures)
-    assert sorted(path.name for path in (tmp_path / "draft").iterdir()) == ["README.md", "config.json", "model.safetensors"]
+    counters = {"answers": 2, "answer_tokens": 5, "read": 10, "steps": 1}
+    runs = [asdict(Recipe((1, 2))) | counters, asdict(Recipe((1, 2), seed=2)) | counters]
+    draft_files.write(draft, tmp_path / "draft", tmp_path / "target", runs, figures)
+    assert sorted(path.name for path in (tmp_path / "draft").iterdir()) == [
+        "README.md",
+        "config.json",
+        "model.safetensors",
+    ]
     assert json.loads((tmp_path / "draft" / "config.json").read_text())["num_hidden_layers"] == 2
+    card = (tmp_path / "draft" / "README.md").read_text()
+    assert "layers 1 and 2" in card
+    assert "--start runs/distill/1" in card
+    assert json.loads(json.dumps(runs)) == draft_files.read_runs(tmp_path / "draft")
     again = draft_files.read(target, tmp_path / "draft")
     for name, tensor in trained_state(draft).items():
         assert torch.equal(tensor.bfloat16().float(), trained_state(again)[name])
     (tmp_path / "draft" / "config.json").write_text('{"num_hidden_layers": 3}')
-    with pytest.raises(ValueError, match="does not fit"):
+    with pytest.raises(UserError, match="does not fit"):
         draft_files.read(target, tmp_path / "draft")
 
 
@@ -182,9 +200,11 @@ def test_seed_prompts_are_distinct_and_repeatable():
 
 def test_excluded_prompts_are_recognised(tmp_path):
     path = tmp_path / "exclude.jsonl"
-    path.write_text('{"prompt": "Write a poem about a green frog that lives in a well."}\n\n{"prompt": "Name ten rivers."}\n')
-    excluded = Exclusion(path)
+    path.write_text(
+        '{"prompt": "Write a poem about a green frog that lives in a well."}\n\n{"prompt": "Name ten rivers."}\n'
+    )
+    excluded = Exclusion([path])
     assert "Please write a poem about a green frog" in excluded
     assert "name TEN rivers" in excluded
     assert "Explain how rivers are formed in the mountains." not in excluded
-    assert "Write a letter to a friend." not in Exclusion(None)
+    assert "Write a letter to a friend." not in Exclusion([])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from explorer.config import DecodeConfig
+from explorer.config import ConfigError, DecodeConfig
 from explorer.trace import Round, Trace
 from explorer.verdicts import Judgement
 
@@ -33,7 +33,9 @@ class ReplayedRound:
 
 
 def replay(trace: Trace, config: DecodeConfig) -> list[ReplayedRound]:
-    """Judge every round of the trace under the rule of `config`."""
+    """Judge every round of the trace under the rule of `config`; raises ConfigError for a rule without a draft."""
+    if config.rule == "autoregressive":
+        raise ConfigError("a replay judges recorded drafts again: its rule must be exact or fly")
     replayed, diverged = [], False
     for index, recorded in enumerate(trace.rounds):
         round_ = ReplayedRound(index, Judgement(recorded.verdicts), recorded.judge(config), diverged)

@@ -36,7 +36,11 @@ class Figures:
 def evaluate(draft, sequences: list[Sequence], length: int) -> Figures:
     masks = matches(draft, sequences)
     tokens = sum(map(len, masks))
-    return Figures(tokens, agreement(masks), *simulate([mask for mask, s in zip(masks, sequences, strict=True) if s.is_greedy], length))
+    return Figures(
+        tokens,
+        agreement(masks),
+        *simulate([mask for mask, s in zip(masks, sequences, strict=True) if s.is_greedy], length),
+    )
 
 
 @torch.inference_mode()

@@ -14,6 +14,7 @@ from transformers.masking_utils import sdpa_mask
 
 from explorer.distill.data import TOP, Answer, write_shard
 from explorer.distill.prompts import Exclusion, seed_prompts, wrapped
+from explorer.errors import UserError
 
 MAX_PROMPT = 192  # tokens; longer prompts are left out
 BATCH = 64
@@ -25,7 +26,9 @@ def grouped_attention(module, query, key, value, attention_mask, scaling=None, d
     """sdpa attention that reads the shared keys of a query group in place when one token per row is decoded."""
     rows, heads, length, width = query.shape
     if length > 1:
-        return sdpa_attention_forward(module, query, key, value, attention_mask, scaling=scaling, dropout=dropout, **kwargs)
+        return sdpa_attention_forward(
+            module, query, key, value, attention_mask, scaling=scaling, dropout=dropout, **kwargs
+        )
     used = int(attention_mask.flatten(0, 2).any(0).nonzero()[-1]) + 1  # the rest of the static cache is empty
     query = query.view(rows, key.shape[1], heads // key.shape[1], width)
     scores = (query @ key[:, :, :used].transpose(2, 3)).float() * scaling  # [rows, key heads, group, used]
@@ -47,7 +50,9 @@ class Row:
 
 
 @torch.inference_mode()
-def answer_batch(model, prompts: list[list[int]], temperatures: list[float], max_new: int, stop: int, rng) -> list[Answer]:
+def answer_batch(
+    model, prompts: list[list[int]], temperatures: list[float], max_new: int, stop: int, rng
+) -> list[Answer]:
     """Continue every prompt up to `stop` (included) or `max_new` tokens; temperature 0 is greedy. `rng`: torch.Generator."""
     rows = [Row(p, t, Answer(p)) for p, t in zip(prompts, temperatures, strict=True)]
     answers = [row.answer for row in rows]
@@ -99,7 +104,9 @@ def own_turns(model, tokenizer, count: int, rng) -> list[str]:
     return [text for text in (tokenizer.decode(ids, skip_special_tokens=True).strip() for ids in done) if len(text) > 8]
 
 
-def make_shard(model, tokenizer, index: int, rows: int, max_new: int, seed: int, excluded: Exclusion) -> tuple[list[Answer], int]:
+def make_shard(
+    model, tokenizer, index: int, rows: int, max_new: int, seed: int, excluded: Exclusion
+) -> tuple[list[Answer], int]:
     """The answers of shard `index`, and how many prompts the exclusion dropped. Depends on nothing but the arguments."""
     rng, draws = random.Random(seed * 1_000_003 + index), torch.Generator().manual_seed(seed * 1_000_003 + index)
     own = own_turns(model, tokenizer, round(rows * SHARE_OWN_TURNS), draws)
@@ -116,16 +123,20 @@ def make_shard(model, tokenizer, index: int, rows: int, max_new: int, seed: int,
     return answers, len(own) + len(seeds) - len(kept)
 
 
-def generate(model, tokenizer, folder: Path, shards: range, rows: int, max_new: int, seed: int, exclude: Path | None) -> None:
+def generate(
+    model, tokenizer, folder: Path, shards: range, rows: int, max_new: int, seed: int, exclude: list[Path]
+) -> None:
     """Write the missing shards of `shards`; settings.json in the folder pins what a resumed run must agree with.
 
-    Raises ValueError when the folder was begun with other settings.
+    Raises UserError when the folder was begun with other settings.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    settings = {"rows": rows, "max_new": max_new, "seed": seed, "exclude": exclude.name if exclude else None}
+    settings = {"rows": rows, "max_new": max_new, "seed": seed, "exclude": [path.name for path in exclude]}
     manifest = folder / "settings.json"
     if manifest.exists() and json.loads(manifest.read_text()) != settings:
-        raise ValueError(f"{folder} was begun with {manifest.read_text()}, not {settings}: use the same or another folder")
+        raise UserError(
+            f"{folder} was begun with {manifest.read_text()}, not {settings}: use the same or another folder"
+        )
     manifest.write_text(json.dumps(settings))
     excluded = Exclusion(exclude)
     for index in shards:
@@ -136,4 +147,7 @@ def generate(model, tokenizer, folder: Path, shards: range, rows: int, max_new: 
         answers, dropped = make_shard(model, tokenizer, index, rows, max_new, seed, excluded)
         write_shard(path, answers)
         tokens, seconds = sum(len(a.ids) for a in answers), time.perf_counter() - start
-        print(f"{path.name}: {len(answers)} answers, {tokens} tokens, {tokens / seconds:.0f}/s, {dropped} excluded", flush=True)
+        print(
+            f"{path.name}: {len(answers)} answers, {tokens} tokens, {tokens / seconds:.0f}/s, {dropped} excluded",
+            flush=True,
+        )

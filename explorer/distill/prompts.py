@@ -4,7 +4,7 @@ import itertools
 import json
 import random
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 WORDS = {
@@ -219,11 +219,11 @@ def _misspell(sentence: str, rng: random.Random) -> str:
 
 
 class Exclusion:
-    """Recognises prompts too close to those of a JSON-lines file with a "prompt" field."""
+    """Recognises prompts too close to those of JSON-lines files with a "prompt" field."""
 
-    def __init__(self, path: Path | None, size: int = 4, limit: float = 0.2):
+    def __init__(self, paths: Iterable[Path], size: int = 4, limit: float = 0.2):
         self.size, self.limit = size, limit
-        lines = path.read_text(encoding="utf-8").splitlines() if path else []
+        lines = [line for path in paths for line in path.read_text(encoding="utf-8").splitlines()]
         self.prompts = [_ngrams(json.loads(line)["prompt"], size) for line in lines if line.strip()]
 
     def __contains__(self, prompt: str) -> bool:

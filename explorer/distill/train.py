@@ -13,6 +13,7 @@ import torch.nn.functional as F
 
 from explorer.distill.data import Batch, Sequence, collate, epoch, read_shard
 from explorer.distill.evaluate import agreement, matches
+from explorer.errors import UserError
 
 HEAD_ROWS = 8192  # the loss ranks the tokens the target used most; the full table is two thirds of a step's work
 KL_SHARE = 0.7  # of the second stage's loss; the rest is cross-entropy with the target's choice
@@ -25,10 +26,11 @@ class Recipe:
 
     layers: tuple[int, ...] = (0, 29)  # the target's layers the draft starts from, in order
     tokens: int = 4_000_000  # read in all, prompts included
-    regression: float = 0.25  # share of them spent on the first stage
-    batch: int = 2048
-    rate: float = 1e-3
+    regression: float = 0.0  # share of them spent on the first stage
+    batch: int = 512
+    rate: float = 1.5e-3
     seed: int = 1
+    start: str = ""  # a written draft to go on from instead, by the sha256 of its weights
 
 
 def build_draft(target, layers: tuple[int, ...]):
@@ -91,24 +93,35 @@ def rate_at(done: float, recipe: Recipe) -> float:
     return recipe.rate * (0.05 + 0.95 * (1 + math.cos(math.pi * (done - warm) / (1 - warm))) / 2)
 
 
-def train(target, paths: list[Path], held_out: list[Sequence], folder: Path, recipe: Recipe, save_every: int = 200):
-    """Train until the recipe's tokens are read, going on from `folder`'s checkpoint if there is one; returns draft and counters.
+def train(
+    draft, paths: list[Path], held_out: list[Sequence], folder: Path, recipe: Recipe, save_every: int = 400
+) -> dict[str, int]:
+    """Train `draft` in place until the recipe's tokens are read, from `folder`'s checkpoint if there is one; returns counters.
 
-    Progress is printed and appended to `folder`/log.jsonl. Raises ValueError when the checkpoint is of another recipe.
+    Progress is printed and appended to `folder`/log.jsonl. Raises UserError when the checkpoint is of another recipe.
     """
     folder.mkdir(parents=True, exist_ok=True)
     torch.manual_seed(recipe.seed)
-    draft = build_draft(target, recipe.layers)
+    draft.train()
     sequences = [sequence for path in paths for sequence in read_shard(path)]
     objective = Objective(draft, torch.cat([s.top_ids for s in sequences]).long())
     parameters = [p for p in draft.parameters() if p.requires_grad]
-    optimizer = torch.optim.AdamW(parameters, lr=0.0, betas=(0.9, 0.95), weight_decay=0.01)
-    at = {"recipe": json.dumps(asdict(recipe)), "shards": [p.name for p in paths], "epoch": 0, "group": 0, "step": 0, "tokens": 0}
+    optimizer = torch.optim.AdamW(parameters, lr=0.0, betas=(0.9, 0.95), weight_decay=0.01, fused=True)
+    at = {
+        "recipe": json.dumps(asdict(recipe)),
+        "shards": [p.name for p in paths],
+        "epoch": 0,
+        "group": 0,
+        "step": 0,
+        "tokens": 0,
+    }
     checkpoint = folder / "checkpoint.pt"
     if checkpoint.exists():
         saved = torch.load(checkpoint, weights_only=True)
         if any(saved["at"][key] != at[key] for key in ("recipe", "shards")):
-            raise ValueError(f"{checkpoint} was made with another recipe or other shards; name another folder to start anew")
+            raise UserError(
+                f"{checkpoint} was made with another recipe or other shards; name another folder to start anew"
+            )
         at = saved["at"]
         draft.load_state_dict(saved["draft"], strict=False)
         optimizer.load_state_dict(saved["optimizer"])
@@ -140,8 +153,14 @@ def train(target, paths: list[Path], held_out: list[Sequence], folder: Path, rec
             seen, total = seen + tokens, total + loss.item()
             if at["step"] % save_every == 0:
                 line = {"step": at["step"], "tokens": at["tokens"], "epoch": at["epoch"], "stage": 1 if first else 2}
-                line |= {"loss": round(total / save_every, 4), "agreement": round(agreement(matches(draft, held_out)), 4)}
-                line |= {"rate": rate_at(done, recipe), "tokens_per_second": round(seen / (time.perf_counter() - start))}
+                line |= {
+                    "loss": round(total / save_every, 4),
+                    "agreement": round(agreement(matches(draft, held_out)), 4),
+                }
+                line |= {
+                    "rate": rate_at(done, recipe),
+                    "tokens_per_second": round(seen / (time.perf_counter() - start)),
+                }
                 print(json.dumps(line), flush=True)
                 with (folder / "log.jsonl").open("a") as log:
                     log.write(json.dumps(line) + "\n")
@@ -150,4 +169,6 @@ def train(target, paths: list[Path], held_out: list[Sequence], folder: Path, rec
         if at["group"] == len(groups):
             at |= {"epoch": at["epoch"] + 1, "group": 0}
     save()
-    return draft.eval(), at | {"answers": len(sequences), "answer_tokens": sum(len(s.top_ids) for s in sequences)}
+    draft.eval()
+    labels = sum(len(sequence.top_ids) for sequence in sequences)
+    return {"answers": len(sequences), "answer_tokens": labels, "read": at["tokens"], "steps": at["step"]}

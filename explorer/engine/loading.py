@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 from safetensors.torch import load_file
-from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, PreTrainedModel
+from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerFast
 from transformers.utils import logging
 
 from explorer.config import ConfigError
@@ -45,9 +47,7 @@ def placement(device: str | None, dtype: str | None) -> Placement:
 
 def load(name: str, folders: dict[str, Path], where: Placement) -> Pair:
     """Load a pair of two full models, `target` and `draft`."""
-    tokenizers = {
-        side: AutoTokenizer.from_pretrained(folder, trust_remote_code=False) for side, folder in folders.items()
-    }
+    tokenizers = {side: _tokenizer(folder) for side, folder in folders.items()}
     check_same_vocabulary(tokenizers["target"], tokenizers["draft"])
     return Pair(
         name,
@@ -67,7 +67,7 @@ def load_embedded(name: str, target_folder: Path, draft_folder: Path, where: Pla
         name,
         target_model=target,
         draft_model=graft(target, draft_folder),
-        tokenizer=AutoTokenizer.from_pretrained(target_folder, trust_remote_code=False),
+        tokenizer=_tokenizer(target_folder),
         packed=where.packed,
         sources={"target": target_folder.name, "draft": draft_folder.name},
         fingerprints={"target": fingerprint(target_folder), "draft": fingerprint(draft_folder)},
@@ -92,9 +92,27 @@ def graft(target: PreTrainedModel, draft_folder: Path) -> PreTrainedModel:
     return draft.to(target.device).eval()
 
 
+def _tokenizer(folder: Path) -> PreTrainedTokenizerFast:
+    with _reading(folder):
+        return AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
+
+
 def _model(folder: Path, where: Placement) -> PreTrainedModel:
     logging.disable_progress_bar()
-    model = AutoModelForCausalLM.from_pretrained(
-        folder, dtype=where.dtype, attn_implementation="sdpa", trust_remote_code=False
-    )
+    with _reading(folder):
+        model = AutoModelForCausalLM.from_pretrained(
+            folder, dtype=where.dtype, attn_implementation="sdpa", trust_remote_code=False
+        )
     return model.to(where.device)
+
+
+@contextmanager
+def _reading(folder: Path) -> Iterator[None]:
+    """A folder that cannot be read becomes one sentence: the libraries raise errors of many kinds, some of many lines."""
+    try:
+        yield
+    except (MemoryError, torch.OutOfMemoryError):
+        raise
+    except Exception as error:
+        reason = next((line.strip() for line in str(error).splitlines() if line.strip()), "no reason given")
+        raise WeightsError(f"cannot load {folder} ({type(error).__name__}: {reason[:200]})") from error

@@ -9,6 +9,7 @@ import torch
 from explorer.trace import Row
 
 TOP = 8
+LOWEST = -1e4  # of a log-probability, nats: its probability is 0 in float32 long before
 
 
 def measure(
@@ -20,16 +21,18 @@ def measure(
     alternatives and their top-3 entropy sums what there is.
     """
     rows, vocab_size = logits.shape
-    logprobs = torch.log_softmax(logits, dim=-1)
+    # A head may rule a token out with minus infinity; the record keeps numbers only.
+    logprobs = torch.log_softmax(logits, dim=-1).clamp_(min=LOWEST)
     top_values, top_ids = _top(logprobs)
-    top3 = torch.special.entr(top_values[:, :3].exp()).sum(dim=-1)
-    entropy = torch.special.entr(logprobs.exp()).sum(dim=-1) / math.log(max(vocab_size, 2))
+    top3 = torch.special.entr(top_values[:, :3].exp()).sum(dim=-1).double().clamp(max=math.log(3))
+    entropy = -torch.linalg.vecdot(logprobs.exp(), logprobs) / math.log(max(vocab_size, 2))
+    argmax = logits.argmax(dim=-1)
     replacement_logprobs = logprobs.gather(1, replacement[:, None])[:, 0]
     drafted_logprobs = logprobs[:-1].gather(1, drafted[:, None])[:, 0]
     pad = logits.new_zeros(1)
     columns = [
-        logits.argmax(dim=-1),
-        logprobs.amax(dim=-1),
+        argmax,
+        logprobs.gather(1, argmax[:, None])[:, 0],
         entropy.clamp(0, 1),
         top3,
         replacement,
@@ -49,7 +52,7 @@ def measure(
             argmax_logprob=values[1],
             entropy_normalized=values[2],
             entropy_top3=values[3],
-            top_ids=tuple(map(int, values[8 : 8 + width])),
+            top_ids=_argmax_first(int(values[0]), [int(token) for token in values[8 : 8 + width]]),
             top_logprobs=tuple(values[8 + width :]),
             replacement_logprob=values[5],
             drafted_logprob=values[6] if position < rows - 1 else None,
@@ -57,6 +60,13 @@ def measure(
         for position, values in enumerate(table)
     )
     return records, tuple(bool(values[7]) for values in table[:-1]), tuple(int(values[4]) for values in table)
+
+
+def _argmax_first(argmax: int, ids: list[int]) -> tuple[int, ...]:
+    """One tie rule everywhere: of equal tokens the lowest id is the argmax, so it leads the alternatives too."""
+    if ids[0] != argmax:
+        ids = [argmax, *(token for token in ids if token != argmax)][: len(ids)]
+    return tuple(ids)
 
 
 def _top(values: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:

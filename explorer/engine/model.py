@@ -9,9 +9,18 @@ from transformers import DynamicCache, PreTrainedModel
 
 from explorer.errors import UserError
 
+ROLLED_BACK = frozenset({"full_attention", "sliding_attention"})  # layer types whose cache is one entry per position
+
 
 class UnsupportedModel(UserError):
     """A model this engine cannot run honestly, for example one whose cache cannot be rolled back."""
+
+
+def check_rows(model: PreTrainedModel, vocab_size: int) -> None:
+    """Raise UnsupportedModel where the tokenizer has tokens that the model has no output row for."""
+    rows = model.get_output_embeddings().weight.shape[0]
+    if rows < vocab_size:
+        raise UnsupportedModel(f"the model has {rows} output rows, its tokenizer {vocab_size} tokens")
 
 
 class LanguageModel:
@@ -23,13 +32,12 @@ class LanguageModel:
         Raises UnsupportedModel where a rejected draft could not be taken back out of the cache, or where the model has
         fewer output rows than the tokenizer has tokens.
         """
-        if model._is_stateful or "linear_attention" in (getattr(model.config, "layer_types", None) or ()):
+        layers = getattr(model.config, "layer_types", None) or ()
+        if model._is_stateful or not ROLLED_BACK.issuperset(layers):
             raise UnsupportedModel(
                 f"{model.config.model_type} keeps a recurrent state that cannot be rolled back after a rejection"
             )
-        rows = model.get_output_embeddings().weight.shape[0]
-        if rows < vocab_size:
-            raise UnsupportedModel(f"the model has {rows} output rows, its tokenizer {vocab_size} tokens")
+        check_rows(model, vocab_size)
         self.model = model.eval()
         self.vocab_size = vocab_size
         self.device = model.get_input_embeddings().weight.device

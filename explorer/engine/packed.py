@@ -17,6 +17,8 @@ import torch.nn.functional as F
 from torch import Tensor
 from transformers import PretrainedConfig, PreTrainedModel
 
+from explorer.engine.model import check_rows
+
 Form = Literal["float32", "int8"]
 ROPE_TYPES = ("default", "linear", "llama3")  # those whose tables do not change with the length of the text
 GROW = 512  # positions by which the KV buffer grows
@@ -112,6 +114,7 @@ class PackedModel:
 
     def __init__(self, model: PreTrainedModel, vocab_size: int, form: Form):
         """Pack a float32 model whose configuration `supports` accepts; vocab_size: the tokenizer's."""
+        check_rows(model, vocab_size)
         config, body = model.config, model.base_model
         self.form = form
         self.vocab_size = vocab_size

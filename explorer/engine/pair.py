@@ -62,10 +62,12 @@ class Pair:
     def encode(self, text: str, raw: bool = False) -> Prompt:
         """The prompt both models are fed: through the target's chat template, or as it is (raw, or no template).
 
-        Raises PromptError where there is no text.
+        Raises PromptError where there is no text, or bytes that are none.
         """
         if not text.strip():
             raise PromptError("the prompt is empty: type at least one word")
+        if any("\ud800" <= char <= "\udfff" for char in text):
+            raise PromptError("the prompt is not valid UTF-8 text")
         if raw or not self.tokenizer.chat_template:
             return Prompt(tuple(self.tokenizer(text).input_ids), text)
         messages = (Message("user", text),)

@@ -7,9 +7,9 @@ travel again with the last update; `docs/` has no copy of this table:
 header  run, and the settings that judge: rule, theta, entropy, window, includes, never, k, budget, temperature, pair
 round   k drafted, kept, w verdict letters, sec, tokens [..]
 token   v kind, t text it adds, x bytes where it is not whole characters, o label of a stop token (adds no text),
-        q draft's probability, p target's, n normalized entropy, s top-3 entropy, a [text, probability, ...] the target's
+        f where it was drafted if not by the draft model, q draft's probability, p target's, n normalized entropy, s top-3 entropy, a [text, probability, ...] the target's
         likeliest, i index of this token in `a`;
-        deferred: c the target's own choice; correction: d {t, q, p, why, m} the refused draft token
+        deferred: c the target's own choice; correction: d {t, f, q, p, i, why, m} the refused draft token
 phase   phase, and optionally a message
 tail    a last piece of text: bytes that never became a character
 end     end (stop reason), summary
@@ -31,8 +31,9 @@ ALTERNATIVES = 5  # shown in the card; the trace has eight
 
 
 def line(event: dict[str, Any]) -> str:
-    """One event as one line; JSON escapes line breaks, so model text cannot end it."""
-    return json.dumps(event, ensure_ascii=False, separators=(",", ":"), allow_nan=False) + "\n"
+    """One event as one line: JSON escapes line breaks, so model text cannot end it, and `<` is escaped beyond need."""
+    text = json.dumps(event, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return text.replace("<", "\\u003c") + "\n"
 
 
 def header(run: str, pair: str, config: DecodeConfig) -> str:
@@ -69,6 +70,8 @@ class StripEncoder:
             for position, (kind, text) in enumerate(zip(round_.emitted_kinds, self._texts(round_.emitted)))
         ]
         for position, token in enumerate(tokens):
+            if position < round_.kept:
+                token |= _source(round_, position)
             if token["v"] == "deferred":
                 token["c"] = self._label(round_.replacement[position])
             elif token["v"] == "correction":
@@ -114,7 +117,7 @@ class StripEncoder:
 
     def _refused(self, round_: Round, position: int) -> dict[str, Any]:
         verdict = round_.verdicts[position]
-        refused = {"t": self._label(round_.drafted[position]), "why": str(verdict)}
+        refused = {"t": self._label(round_.drafted[position]), "why": str(verdict)} | _source(round_, position)
         refused |= _probabilities(round_.draft_probs[position], round_.rows[position].drafted_logprob)
         ids = round_.rows[position].top_ids[:ALTERNATIVES]
         if round_.drafted[position] in ids:
@@ -125,6 +128,11 @@ class StripEncoder:
 
     def _label(self, token: int) -> str:
         return piece_of(self._vocabulary[token]).label
+
+
+def _source(round_: Round, position: int) -> dict[str, str]:
+    source = round_.sources[position]
+    return {} if source == "model" else {"f": source}
 
 
 def _numbers(round_: Round, position: int) -> dict[str, Any]:

@@ -29,12 +29,9 @@ PRESET_LABEL = "Preset of the loose rule"
 PRESET_CUSTOM = "Custom"
 BASELINE_LABEL = "Compare with plain greedy"
 BASELINE_INFO = "Also lets the target write alone, for its own text and speed. Takes as long again, or longer."
-RULE_LABELS = {
-    "fly": "FLy: loose, defers a mismatch where the target is unsure",
-    "exact": "Exact: a draft token stays only where the target agrees",
-    "autoregressive": "Autoregressive: no draft, the target writes alone",
-}
-ENTROPY_LABELS = {"normalized": "normalized (0 to 1)", "top3": "top 3 (nats, 0 to 1.099)"}
+RULE_LABELS = {"fly": "FLy, loose", "exact": "Exact match", "autoregressive": "Target alone"}
+DRAFTER_LABELS = {"model": "Draft model", "lookup": "Prompt lookup", "model+lookup": "Both"}
+ENTROPY_LABELS = {"normalized": "Normalized", "top3": "Top 3"}
 
 PAIR_HERE = "{title}"
 PAIR_FETCHED = "{title} · fetched on first use, {size}"
@@ -48,9 +45,16 @@ WARM_FAILED = "{pair} could not be loaded ahead: {error}"
 PROMPT_TOO_LONG = "the prompt has {size:,} characters, this page takes at most {limit:,}: shorten it"
 MISSING_INPUT = "{label} must be {range}, got nothing"
 UNEXPECTED = "The run failed: {error}. The page goes on working; the server's log has the details."
-OUT_OF_MEMORY = "Out of memory: lower the budget or the draft length, or choose a smaller pair. The page goes on working."
+OUT_OF_MEMORY = (
+    "Out of memory: lower the budget or the draft length, or choose a smaller pair. The page goes on working."
+)
 ERROR_TITLE = "Nothing was run"
 FAILED_TITLE = "The run failed"
+
+API_DESCRIPTION = (
+    "Decode one prompt; returns its text, the figures of the run, and the whole trace (schema version 1). "
+    "prompt: what to answer. pair: name of a known pair. baseline: also decode plainly, with the target alone, and compare."
+)
 
 # What the run view says. Keys are stable: the JavaScript asks for them by name.
 VIEW: dict[str, Any] = {
@@ -94,6 +98,7 @@ VIEW: dict[str, Any] = {
         "stop": "stop token: ends the text",
         "draft_gave": "draft gave it",
         "target_gave": "target gave it",
+        "sources": {"lookup": "drafted by looking it up in the text so far"},
         "refused": "Refused draft token",
         "alternatives": "What the target considered",
         "drafted": "drafted",

@@ -166,7 +166,9 @@ def test_concurrent_calls_fetch_once():
         time.sleep(0.3)
         return fetch(entry, folder)
 
-    threads = [threading.Thread(target=lambda: folders.append(get(fetch=slow, progress=messages.append))) for _ in range(3)]
+    threads = [
+        threading.Thread(target=lambda: folders.append(get(fetch=slow, progress=messages.append))) for _ in range(3)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -181,12 +183,17 @@ def test_concurrent_calls_fetch_once():
     ("stderr", "expected"),
     [
         ("/usr/bin/python3: No module named pip", "pip is needed.*ensurepip"),
-        ("WARNING: Retrying\nERROR: No matching distribution found for tiny-package==1.0", "No matching distribution.*check the network"),
+        (
+            "WARNING: Retrying\nERROR: No matching distribution found for tiny-package==1.0",
+            "No matching distribution.*check the network",
+        ),
         ("", "no reason"),
     ],
 )
 def test_pip_that_fails(monkeypatch, stderr, expected):
-    monkeypatch.setattr(weights.subprocess, "run", lambda command, **kwargs: subprocess.CompletedProcess(command, 1, "", stderr))
+    monkeypatch.setattr(
+        weights.subprocess, "run", lambda command, **kwargs: subprocess.CompletedProcess(command, 1, "", stderr)
+    )
     with pytest.raises(WeightsError, match=expected):
         get(fetch=None)
 
@@ -214,7 +221,9 @@ def test_safetensors_folder_is_taken_as_it_is(tmp_path):
 
 def test_folder_with_a_missing_shard_is_refused(tmp_path):
     (tmp_path / "config.json").write_text("{}")
-    (tmp_path / "model.safetensors.index.json").write_text('{"weight_map": {"a": "model-1.safetensors", "b": "model-2.safetensors"}}')
+    (tmp_path / "model.safetensors.index.json").write_text(
+        '{"weight_map": {"a": "model-1.safetensors", "b": "model-2.safetensors"}}'
+    )
     (tmp_path / "model-1.safetensors").write_bytes(b"")
     with pytest.raises(WeightsError, match="lacks some"):
         local_or_hub(str(tmp_path))
@@ -245,7 +254,12 @@ def test_gguf_folder_or_file_is_converted_into_the_cache(tmp_path, cache, monkey
 
 @pytest.mark.parametrize(
     ("reference", "expected"),
-    [("no-such-folder", "not a hub id"), ("./no/such", "not a hub id"), ("a/b/c", "not a hub id"), ("owner/bad name!", "valid hub id")],
+    [
+        ("no-such-folder", "not a hub id"),
+        ("./no/such", "not a hub id"),
+        ("a/b/c", "not a hub id"),
+        ("owner/bad name!", "valid hub id"),
+    ],
 )
 def test_missing_folder_or_bad_id(reference, expected):
     with pytest.raises(WeightsError, match=expected):

@@ -1,0 +1,43 @@
+"""Builds the page and serves it: `python app.py [--host H] [--port N]`. The only file that knows about Spaces."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+
+os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")  # before gradio is imported: no version check, no telemetry
+
+from explorer.ui.page import build_page  # noqa: E402
+from explorer.ui.theme import launch_options  # noqa: E402
+
+ON_SPACE = "SPACE_ID" in os.environ
+demo = build_page(warm=True)
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> None:
+        self.exit(2, f"app.py: {message} (see python app.py --help)\n")
+
+
+def main() -> int:
+    """Serve until interrupted; a port that cannot be had is one line and exit code 2."""
+    parser = _Parser(description="Serve the speculative decoding explorer.", allow_abbrev=False)
+    parser.add_argument(
+        "--host", default="0.0.0.0" if ON_SPACE else "127.0.0.1", metavar="H", help="default: %(default)s"
+    )
+    parser.add_argument("--port", type=int, metavar="N", help="default: the first free one from 7860")
+    args = parser.parse_args()
+    if args.port is not None and not 1 <= args.port <= 65535:
+        parser.error(f"argument --port: must be from 1 to 65535, got {args.port}")
+    try:
+        demo.launch(server_name=args.host, server_port=args.port, **launch_options())
+    except OSError as error:
+        where = f"{args.host}:{args.port}" if args.port else args.host
+        print(f"app.py: cannot serve on {where}: {error.strerror or error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,90 @@
+"""The engine as the page sees it. Torch and the models are imported at the first use, so that the page opens before them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING, TypeVar
+
+from explorer.config import DecodeConfig
+from explorer.trace import Baseline, Prompt, Round
+
+if TYPE_CHECKING:
+    from explorer.engine.pair import Pair
+    from explorer.engine.recorder import Recorder
+    from explorer.engine.registry import KnownPair
+
+Result = TypeVar("Result")
+HEARTBEAT = 0.05  # seconds between chances to show something, or to stop, while a step runs
+
+
+class Backend:
+    """All work on models, done by one thread: its torch thread pool stays warm and two visitors cannot collide.
+
+    Holds the pair used last; another one takes its place, because two may not fit into memory.
+    """
+
+    def __init__(self):
+        self._worker = ThreadPoolExecutor(1, thread_name_prefix="models")
+        self._pair: Pair | None = None
+
+    def pairs(self) -> tuple[KnownPair, ...]:
+        """The pairs a visitor can choose, the default first."""
+        from explorer.engine.registry import known_pairs
+
+        return known_pairs()
+
+    def load(self, name: str) -> Generator[str, None, Pair]:
+        """Load a known pair, yielding messages of progress (often empty: a chance to stop); returns the pair."""
+        messages: SimpleQueue[str] = SimpleQueue()
+        return (yield from _wait(self._worker.submit(self._load, name, messages.put), messages))
+
+    def recorder(self, pair: Pair, prompt: Prompt, config: DecodeConfig) -> Recorder:
+        from explorer.engine.recorder import Recorder
+
+        return Recorder(pair, prompt, config)
+
+    def decode(self, pair: Pair, prompt: Prompt, config: DecodeConfig) -> Iterator[Round | None]:
+        """The rounds of a run, None now and then while one is made; closing the iterator ends the run and its caches."""
+        from explorer.engine.decode import decode
+
+        rounds = decode(pair, list(prompt.ids), config)
+        try:
+            while True:
+                future = self._worker.submit(next, rounds, None)
+                while not wait([future], HEARTBEAT).done:
+                    yield None
+                if (round_ := future.result()) is None:
+                    return
+                yield round_
+        finally:
+            self._worker.submit(rounds.close)  # behind the round that may still be running
+
+    def baseline(self, pair: Pair, prompt: Prompt, config: DecodeConfig) -> Generator[str, None, Baseline]:
+        """Plain greedy decoding of the same prompt, yielding chances to stop waiting for it."""
+        from explorer.engine.recorder import plain_greedy
+
+        return (yield from _wait(self._worker.submit(plain_greedy, pair, prompt, config)))
+
+    def _load(self, name: str, progress: Callable[[str], None]) -> Pair:
+        if self._pair is None or self._pair.name != name:
+            from explorer.engine.registry import load_pair
+
+            self._pair = None
+            self._pair = load_pair(name, progress=progress)
+        return self._pair
+
+
+def _wait(future: Future[Result], messages: SimpleQueue[str] | None = None) -> Generator[str, None, Result]:
+    """Wait for a step on the models' thread; a step that nobody waits for any more is left out if it has not begun."""
+    messages = messages or SimpleQueue()
+    try:
+        while not future.done():
+            try:
+                yield messages.get(timeout=HEARTBEAT)
+            except Empty:
+                yield ""
+    finally:
+        future.cancel()
+    return future.result()

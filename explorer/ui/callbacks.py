@@ -1,0 +1,222 @@
+"""What the controls do: check the input, run, stop, presets. Data in, data out; decoding happens behind `Backend`."""
+
+from __future__ import annotations
+
+import html
+import logging
+import secrets
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import gradio as gr
+
+from explorer.config import PRESETS, THETA_OF_MEASURE, DecodeConfig, knobs
+from explorer.errors import UserError
+from explorer.trace import Trace
+from explorer.ui import strip, texts
+from explorer.ui.backend import Backend
+from explorer.ui.controls import config_of, page_knobs
+from explorer.ui.report import end_event
+
+log = logging.getLogger(__name__)
+
+UPDATE_SECONDS = 0.04  # 25 a second: the browser keeps up, but never skips one, so more would queue up there
+PROMPT_LIMIT = 20_000  # characters: far above any context here, far below what stalls a tokenizer
+LOOSE_KNOBS = ("entropy", "theta", "window", "window_includes_mismatch")  # what a preset sets
+
+
+@dataclass
+class Session:
+    """What the server remembers of one visitor between two events."""
+
+    run: str = ""
+    stopping: bool = False
+
+
+@dataclass(frozen=True)
+class Request:
+    """One filled-in form, checked."""
+
+    prompt: str
+    pair: str
+    baseline: bool
+    config: DecodeConfig
+
+
+def read_form(pairs: tuple[str, ...], prompt: Any, pair: Any, baseline: Any, *values: Any) -> Request:
+    """The form as typed values; raises a UserError that says what is wrong. `values`: one per page knob, in order."""
+    if not isinstance(prompt, str) or not prompt.strip():
+        raise UserError("the prompt is empty: type at least one word")
+    if len(prompt) > PROMPT_LIMIT:
+        raise UserError(texts.PROMPT_TOO_LONG.format(size=len(prompt), limit=PROMPT_LIMIT))
+    if pair not in pairs:
+        raise UserError(f"unknown pair {pair!r}: choose one of {', '.join(pairs)}")
+    config = config_of({knob.name: value for knob, value in zip(page_knobs(), values, strict=True)})
+    return Request(prompt, pair, bool(baseline), config)
+
+
+class Callbacks:
+    """The page's event handlers over one backend."""
+
+    def __init__(self, backend: Backend):
+        self._backend = backend
+        self.pairs = tuple(pair.name for pair in backend.pairs())
+
+    def prepare(self, session: Session, *form: Any) -> tuple[Any, ...]:
+        """At once, not waiting for anybody: refuse a bad form, else clear the view and turn Run into Stop."""
+        try:
+            request = read_form(self.pairs, *form)
+        except UserError as error:
+            raise _refusal(error) from None
+        session.run, session.stopping = secrets.token_hex(4), False
+        return (
+            strip.header(session.run, request.pair, request.config),
+            *_buttons(running=True),
+            gr.update(visible=False),
+        )
+
+    def run(self, session: Session, *form: Any) -> Iterator[tuple[Any, ...]]:
+        """Decode, streaming the growing text of the view; outputs as `prepare`."""
+        request = read_form(self.pairs, *form)
+        text = strip.header(session.run, request.pair, request.config)
+        skip = gr.skip()
+
+        sent, sent_at = len(text), 0.0
+        try:
+            for event in self._events(session, request):
+                if isinstance(event, Trace):
+                    with tempfile.TemporaryDirectory() as folder:
+                        path = Path(folder) / f"trace-{request.pair}-{session.run}.json"
+                        event.save(path)
+                        # Gradio has copied the file when it asks for the next value.
+                        yield text, *_buttons(running=False), gr.update(value=str(path), visible=True)
+                    return
+                text += event
+                if len(text) > sent and monotonic() - sent_at >= UPDATE_SECONDS:
+                    yield text, skip, skip, skip
+                    sent, sent_at = len(text), monotonic()
+            yield text, *_buttons(running=False), skip  # stopped before there was anything to record
+        except Exception as error:
+            message = _message(error)
+            text += strip.line({"phase": "failed", "message": message})
+            yield text, *_buttons(running=False), skip
+            raise gr.Error(message, title=texts.FAILED_TITLE, print_exception=False) from None
+
+    def stop(self, session: Session) -> Any:
+        """Ask the run to end after the round it is in; what there is by then is kept."""
+        session.stopping = True
+        return gr.update(interactive=False)
+
+    def api_run(self, prompt: str, pair: str, baseline: bool, *values: Any) -> dict[str, Any]:
+        """One run for a program: the text, the figures and the trace."""
+        session = Session()
+        try:
+            request = read_form(self.pairs, prompt, pair, baseline, *values)
+            trace = next(event for event in self._events(session, request) if isinstance(event, Trace))
+        except Exception as error:
+            raise gr.Error(_message(error), print_exception=False) from None
+        return {"text": trace.text, "summary": end_event(trace)["summary"], "trace": trace.to_json()}
+
+    def _events(self, session: Session, request: Request) -> Iterator[str | Trace]:
+        """The lines of a run as they come about, and its trace at the end (none where it was stopped too early)."""
+        backend, config = self._backend, request.config
+        yield strip.line({"phase": "loading"})
+        loading = backend.load(request.pair)
+        pair = yield from self._long_step(session, loading, "loading")
+        if pair is None:
+            yield strip.line({"phase": "stopped"})
+            return
+        prompt = pair.encode(request.prompt, config.raw_prompt)
+        recorder = backend.recorder(pair, prompt, config)
+        encoder = strip.StripEncoder(pair.vocabulary, pair.stop_ids)
+        yield strip.line({"phase": "running"})
+        rounds = backend.decode(pair, prompt, config)
+        try:
+            for round_ in rounds:
+                if round_ is None:
+                    yield ""
+                    continue
+                recorder.add(round_)
+                yield encoder.round(round_)
+                if session.stopping:
+                    break
+        finally:
+            rounds.close()
+        if tail := encoder.tail():
+            yield tail
+        baseline = None
+        if request.baseline and recorder.ended and not session.stopping:
+            yield strip.line({"phase": "baseline"})
+            baseline = yield from self._long_step(session, backend.baseline(pair, prompt, config), "baseline")
+        trace = recorder.trace(baseline)
+        yield strip.line(end_event(trace))
+        yield trace
+
+    def _long_step(self, session: Session, step: Any, phase: str) -> Any:
+        """Go through a step that reports now and then; returns its result, or None where the visitor stopped it."""
+        while True:
+            try:
+                message = next(step)
+            except StopIteration as end:
+                return end.value
+            if session.stopping:
+                step.close()
+                return None
+            # An empty event sends nothing new, but what waits for its turn goes out.
+            yield strip.line({"phase": phase, "message": message}) if message else ""
+
+
+def preset_values(name: str) -> list[Any]:
+    """Rule and loose knobs of a preset; what is not a preset changes nothing."""
+    if name not in PRESETS:
+        return [gr.skip()] * (1 + len(LOOSE_KNOBS))
+    return ["fly", *(PRESETS[name].settings[knob] for knob in LOOSE_KNOBS)]
+
+
+def preset_of(*values: Any) -> str:
+    """The preset that the loose knobs stand on, or "" for none."""
+    settings = dict(zip(LOOSE_KNOBS, values))
+    return next((name for name, preset in PRESETS.items() if preset.settings == settings), "")
+
+
+def theta_of(measure: str) -> Any:
+    """The two measures are not interchangeable: a new one brings its own theta."""
+    return THETA_OF_MEASURE.get(measure, gr.skip())
+
+
+def notes_html(*values: Any) -> str:
+    """What is unusual or wrong about the settings as they stand; empty where nothing is. Our own text, escaped."""
+    try:
+        notes, tone = config_of({knob.name: value for knob, value in zip(page_knobs(), values)}).notes, "note"
+    except UserError as error:
+        notes, tone = (str(error),), "note wrong"
+    return "".join(f"<p class='{tone}'>{html.escape(note)}</p>" for note in notes)
+
+
+def _buttons(running: bool) -> tuple[Any, Any]:
+    return gr.update(interactive=not running), gr.update(interactive=running)
+
+
+def _refusal(error: UserError) -> gr.Error:
+    return gr.Error(_sentence(str(error)), title=texts.ERROR_TITLE, duration=12, print_exception=False)
+
+
+def _message(error: Exception) -> str:
+    """A failure in words for a person; only what nobody foresaw goes to the log with its traceback."""
+    if isinstance(error, UserError):
+        return _sentence(str(error))
+    if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
+        return texts.OUT_OF_MEMORY
+    log.exception("a run failed")
+    return texts.UNEXPECTED.format(error=type(error).__name__)
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+assert set(LOOSE_KNOBS) <= {knob.name for knob in knobs()}

@@ -1,0 +1,167 @@
+"""The layout: header, prompt, settings, run view; and which control calls what."""
+
+from __future__ import annotations
+
+import html
+import inspect
+import json
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+
+from explorer.config import PRESETS, DecodeConfig
+from explorer.ui import callbacks as cb
+from explorer.ui import texts
+from explorer.ui.backend import Backend
+from explorer.ui.controls import ADVANCED, control, page_knobs
+from explorer.ui.runview import run_view
+from explorer.ui.warmup import Warmup
+
+EXAMPLES = Path(__file__).parents[2] / "examples" / "prompts.jsonl"
+MODEL = {"concurrency_id": "model", "concurrency_limit": 1}  # one run at a time, whoever asks
+QUIET = {"show_progress": "hidden", "api_visibility": "private"}  # of small events
+
+# On a phone the settings would push the text off the first screen.
+_NARROW = "() => { if (innerWidth < 768) document.querySelector('#settings > button[aria-expanded=true], #settings > button.open')?.click(); }"
+_TOGGLE = "() => { document.body.classList.toggle('dark'); }"
+
+
+def build_page(backend: Backend | None = None, warm: bool = False) -> gr.Blocks:
+    """The whole page over one backend. `warm`: load the default pair in the background at the first visit."""
+    backend = backend or Backend()
+    handlers = cb.Callbacks(backend)
+    with gr.Blocks(title=texts.TITLE, analytics_enabled=False, delete_cache=(3600, 86400)) as page:
+        session = gr.State(cb.Session())
+        with gr.Row(elem_id="masthead"):
+            gr.HTML(f"<h1>{html.escape(texts.TITLE)}</h1><p class='lead'>{html.escape(texts.LEAD)}</p>")
+            toggle = gr.Button(texts.THEME_TOGGLE, size="sm", variant="secondary", elem_id="theme-toggle")
+        with gr.Row(elem_id="composer"):
+            prompt = gr.Textbox(
+                label=texts.PROMPT_LABEL,
+                placeholder=texts.PROMPT_PLACEHOLDER,
+                lines=2,
+                max_lines=8,
+                elem_id="prompt",
+                scale=1,
+            )
+            with gr.Column(scale=0, min_width=150, elem_id="run-buttons"):
+                run = gr.Button(texts.RUN, variant="primary", elem_id="run")
+                stop = gr.Button(texts.STOP, variant="secondary", interactive=False, elem_id="stop")
+        examples = _examples()
+        gr.Examples(
+            [[example["prompt"]] for example in examples],
+            [prompt],
+            example_labels=[example["label"] for example in examples],
+            label=texts.EXAMPLES_LABEL,
+            cache_examples=False,
+            elem_id="examples",
+            api_visibility="private",
+        )
+        with gr.Row(elem_id="work"):
+            with gr.Column(scale=0, min_width=296, elem_id="rail"), gr.Accordion(texts.SETTINGS, elem_id="settings"):
+                controls, pair, preset, baseline, notes, readiness = _settings(backend)
+            with gr.Column(scale=1, min_width=0, elem_id="main"):
+                view = run_view()
+                download = gr.DownloadButton(texts.DOWNLOAD, visible=False, size="sm", elem_id="download")
+
+        knob_inputs = list(controls.values())
+        form = [session, prompt, pair, baseline, *knob_inputs]
+        outputs = [view, run, stop, download]
+        # Through the queue, because only there a refusal becomes a message on the page; but never waiting for a run.
+        prepared = gr.on([run.click, prompt.submit], handlers.prepare, form, outputs, concurrency_limit=None, **QUIET)
+        prepared.success(
+            handlers.run,
+            form,
+            outputs,
+            api_name="page_run",
+            show_progress="minimal",
+            show_progress_on=[readiness],  # where the place in the queue shows
+            api_visibility="private",
+            **MODEL,
+        )
+        stop.click(handlers.stop, [session], [stop], queue=False, **QUIET)
+        toggle.click(None, js=_TOGGLE, api_visibility="private")
+
+        loose = [controls[name] for name in cb.LOOSE_KNOBS]
+        preset.input(cb.preset_values, [preset], [controls["rule"], *loose], queue=False, **QUIET)
+        controls["entropy"].input(cb.theta_of, [controls["entropy"]], [controls["theta"]], queue=False, **QUIET)
+        changes = [component.change for component in knob_inputs]
+        gr.on(
+            [component.change for component in loose],
+            cb.preset_of,
+            loose,
+            [preset],
+            queue=False,
+            trigger_mode="always_last",
+            **QUIET,
+        )
+        gr.on(changes, cb.notes_html, knob_inputs, [notes], queue=False, trigger_mode="always_last", **QUIET)
+        page.load(Warmup(backend, warm).watch, None, [readiness], concurrency_limit=None, **QUIET)
+        page.load(None, js=_NARROW, api_visibility="private")
+        _api(handlers)
+    page.queue(max_size=32)
+    return page
+
+
+def _settings(backend: Backend) -> tuple[Any, ...]:
+    """The rail of settings, generated from the table of knobs: (controls by name, pair, preset, baseline, notes, readiness)."""
+    controls: dict[str, Any] = {}
+    known = backend.pairs()
+    pair = gr.Dropdown(
+        [(_pair_label(pair), pair.name) for pair in known],
+        value=known[0].name,
+        label=texts.PAIR_LABEL,
+        info=texts.PAIR_INFO,
+        elem_id="pair",
+    )
+    readiness = gr.HTML(f"<p class='readiness'>{texts.WARM_WAITING}</p>", elem_id="readiness", min_height=22)
+    preset = None
+    for knob in page_knobs():
+        if knob.name in ADVANCED:
+            continue
+        controls[knob.name] = control(knob)
+        if knob.name == "rule":
+            labels = [(_preset_label(name), name) for name in PRESETS] + [(texts.PRESET_CUSTOM, "")]
+            standing = cb.preset_of(*(getattr(DecodeConfig(), name) for name in cb.LOOSE_KNOBS))
+            preset = gr.Dropdown(labels, value=standing, label=texts.PRESET_LABEL, elem_id="preset")
+    baseline = gr.Checkbox(False, label=texts.BASELINE_LABEL, info=texts.BASELINE_INFO, elem_id="baseline")
+    with gr.Accordion(texts.ADVANCED, open=False, elem_id="advanced"):
+        for knob in page_knobs():
+            if knob.name in ADVANCED:
+                controls[knob.name] = control(knob)
+    notes = gr.HTML("", elem_id="notes")
+    ordered = {knob.name: controls[knob.name] for knob in page_knobs()}
+    return ordered, pair, preset, baseline, notes, readiness
+
+
+def _api(handlers: cb.Callbacks) -> None:
+    """The one public endpoint. Its parameters are the prompt, the pair and the knobs, so it grows with their table."""
+    first = [("prompt", str, inspect.Parameter.empty), ("pair", str, handlers.pairs[0]), ("baseline", bool, False)]
+    table = [(knob.name, knob.kind, knob.default) for knob in page_knobs()]
+    parameters = [
+        inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default, annotation=kind)
+        for name, kind, default in first + table
+    ]
+
+    def run(*values: Any) -> dict:
+        return handlers.api_run(*values)
+
+    run.__signature__ = inspect.Signature(parameters, return_annotation=dict)
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters} | {"return": dict}
+    lines = [f"{knob.name} ({knob.range_text}): {knob.help}" for knob in page_knobs()]
+    gr.api(run, api_name="run", api_description=texts.API_DESCRIPTION + " " + " ".join(lines), **MODEL)
+
+
+def _examples() -> list[dict[str, str]]:
+    return [json.loads(text) for text in EXAMPLES.read_text(encoding="utf-8").splitlines() if text.strip()]
+
+
+def _pair_label(pair: Any) -> str:
+    size = f"{pair.download_gb:g} GB" if pair.download_gb is not None else "size unknown"
+    template = texts.PAIR_HERE if pair.is_here else texts.PAIR_FETCHED if pair.is_embedded else texts.PAIR_MISSING
+    return template.format(title=pair.title, size=size, suits=f"for {pair.suits}")
+
+
+def _preset_label(name: str) -> str:
+    return PRESETS[name].label

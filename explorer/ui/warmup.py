@@ -1,0 +1,54 @@
+"""Loads the default pair in the background once a visitor is there, and says honestly how far it is."""
+
+from __future__ import annotations
+
+import html
+import threading
+from collections.abc import Iterator
+from time import sleep
+
+from explorer.errors import UserError
+from explorer.ui import texts
+from explorer.ui.backend import Backend
+
+
+class Warmup:
+    """One background load; many visitors watch it. Only a pair whose weights are on this machine is loaded unasked."""
+
+    def __init__(self, backend: Backend, enabled: bool):
+        self._backend = backend
+        self._lock = threading.Lock()
+        self._started = not enabled
+        self.message = texts.WARM_WAITING
+        self.done = not enabled
+
+    def watch(self) -> Iterator[str]:
+        """Start the load if nobody has, and yield the state as HTML whenever it changes, until it is settled."""
+        with self._lock:
+            if not self._started:
+                self._started = True
+                threading.Thread(target=self._run, name="warm-up", daemon=True).start()
+        shown = None
+        while True:
+            done, message = self.done, self.message
+            if message != shown:
+                shown = message
+                yield f"<p class='readiness'>{html.escape(message)}</p>"
+            if done:
+                return
+            sleep(0.2)
+
+    def _run(self) -> None:
+        try:
+            pair = self._backend.pairs()[0]
+            if pair.is_here:
+                self.message = texts.WARM_LOADING.format(pair=pair.title)
+                for _ in self._backend.load(pair.name):
+                    pass
+                self.message = texts.WARM_READY.format(pair=pair.title)
+        except UserError as error:
+            self.message = texts.WARM_FAILED.format(pair=pair.title, error=error)
+        except Exception as error:  # the page must go on; the run will say what is wrong
+            self.message = texts.WARM_FAILED.format(pair=pair.title, error=type(error).__name__)
+        finally:
+            self.done = True

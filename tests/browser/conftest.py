@@ -1,0 +1,90 @@
+"""The page in a real browser: one browser for the session, one server per backend, and a page that fails on any error."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
+sys.path.insert(0, str(Path(__file__).parents[1] / "ui"))
+
+CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
+TIMEOUT = 60_000  # ms; how long a slow machine may take, not how long it should
+
+
+@pytest.fixture(scope="session")
+def browser():
+    playwright_api = pytest.importorskip("playwright.sync_api")
+    if not Path(CHROMIUM).exists():
+        pytest.skip(f"no browser at {CHROMIUM}: install chromium, or name one in CHROMIUM")
+    with playwright_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def serve():
+    """Serve the page over a backend; returns its address."""
+    from explorer.ui.page import build_page
+    from explorer.ui.theme import launch_options
+
+    pages = []
+
+    def start(backend) -> str:
+        page = build_page(backend)
+        _, url, _ = page.launch(prevent_thread_lock=True, quiet=True, server_name="127.0.0.1", **launch_options())
+        pages.append(page)
+        return url.rstrip("/")
+
+    yield start
+    for page in pages:
+        page.close()
+
+
+@pytest.fixture
+def visit(browser):
+    """Open an address as a new visitor. At the end: no script error, no console error, nothing asked of other hosts."""
+    contexts, errors, strangers = [], [], []
+
+    def open_page(url: str, **context_options):
+        context = browser.new_context(**{"viewport": {"width": 1366, "height": 900}, **context_options})
+        context.set_default_timeout(TIMEOUT)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("pageerror", lambda error: errors.append(f"script: {error}"))
+        page.on(
+            "console", lambda message: errors.append(f"console: {message.text}") if message.type == "error" else None
+        )
+        page.on("request", lambda request: strangers.append(request.url) if _is_strange(request.url) else None)
+        page.goto(url)
+        page.wait_for_selector("#run-view .legend")
+        page.wait_for_selector("#run")
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert not errors
+    assert not strangers
+
+
+def _is_strange(url: str) -> bool:
+    return not url.startswith(("http://127.0.0.1:", "http://localhost:", "data:", "blob:"))
+
+
+@pytest.fixture
+def run():
+    """Type a prompt, press Run, wait for an end."""
+
+    def press(page, prompt: str = "go", budget: int | None = None, end: str = "done"):
+        page.fill("#prompt textarea", prompt)
+        if budget is not None:
+            page.fill("#knob-max_new_tokens input[type=number]", str(budget))
+            page.press("#knob-max_new_tokens input[type=number]", "Tab")
+        page.click("#run")
+        page.wait_for_selector(f"#run-view .run-view[data-phase={end}]")
+        page.wait_for_selector("#run:not([disabled])")
+
+    return press

@@ -1,0 +1,123 @@
+"""Every knob: its range, its default, its place in the one table that drives all front ends."""
+
+import dataclasses
+import math
+
+import pytest
+
+from explorer.config import (
+    ENTROPY_MAXIMUM,
+    ENTROPY_MEASURES,
+    PRESETS,
+    THETA_OF_MEASURE,
+    ConfigError,
+    DecodeConfig,
+    knobs,
+)
+
+NUMBERS = [knob for knob in knobs() if knob.kind in (int, float)]
+
+
+def test_the_table_covers_every_field():
+    """A knob that the config has and the page or the command line lacks."""
+    assert [knob.name for knob in knobs()] == [field.name for field in dataclasses.fields(DecodeConfig)]
+    for knob in knobs():
+        assert knob.label
+        assert knob.help
+        assert knob.range_text
+        knob.check(knob.default)
+        assert getattr(DecodeConfig(), knob.name) == knob.default
+    assert all(knob.low <= knob.default <= knob.high and knob.step for knob in NUMBERS)
+
+
+@pytest.mark.parametrize("knob", NUMBERS, ids=lambda knob: knob.name)
+def test_numbers_are_held_to_their_range(knob):
+    inside = [knob.low, knob.high]
+    outside = [
+        knob.low - knob.step,
+        knob.high + knob.step,
+        math.nan,
+        math.inf,
+        -math.inf,
+        True,
+        False,
+        None,
+        "1",
+        [1],
+        1j,
+    ]
+    if knob.kind is int:
+        outside += [1.5, 2.0]
+    for value in inside:
+        knob.check(knob.kind(value))
+    for value in outside:
+        with pytest.raises(ConfigError) as error:
+            knob.check(value)
+        assert knob.label in str(error.value)
+        assert f"from {knob.low:g} to {knob.high:g}" in str(error.value)
+        with pytest.raises(ConfigError):
+            DecodeConfig(**{knob.name: value})
+
+
+@pytest.mark.parametrize("value", ["greedy", "", None, 1, ("fly",), "FLY"])
+def test_choices_are_held_to_their_list(value):
+    for knob in knobs():
+        if knob.choices:
+            with pytest.raises(ConfigError, match="one of"):
+                DecodeConfig(**{knob.name: value})
+
+
+def test_truth_values_and_texts_have_their_types():
+    for value in (1, 0, "true", None):
+        with pytest.raises(ConfigError, match="true or false"):
+            DecodeConfig(raw_prompt=value)
+    for value in (["a"], "a", ("",), (1,), None):
+        with pytest.raises(ConfigError, match="list of texts"):
+            DecodeConfig(stop_strings=value)
+    assert DecodeConfig(stop_strings=("a", "\n")).stop_strings == ("a", "\n")
+
+
+def test_a_window_of_nothing_cannot_include_the_mismatch():
+    with pytest.raises(ConfigError, match="at least 1"):
+        DecodeConfig(window=0, window_includes_mismatch=True)
+    assert DecodeConfig(window=0).window == 0
+
+
+def test_presets_are_the_published_points():
+    """theta of one measure used with the other, or the released counting lost."""
+    points = {
+        name: tuple(preset.settings[key] for key in ("entropy", "theta", "window", "window_includes_mismatch"))
+        for name, preset in PRESETS.items()
+    }
+    assert points["paper"] == ("normalized", 0.3, 6, False)
+    assert points["released"] == ("top3", 0.3, 6, True)
+    assert points["vllm"] == ("top3", 0.3, 6, False)
+    for name, preset in PRESETS.items():
+        config = DecodeConfig(rule="exact", draft_length=15, seed=7).with_preset(name)
+        assert (config.rule, config.draft_length, config.seed) == ("fly", 15, 7)
+        assert {key: getattr(config, key) for key in preset.settings} == preset.settings
+        assert preset.label
+        assert preset.source
+    assert DecodeConfig() == DecodeConfig().with_preset("explorer")
+
+
+def test_each_measure_has_its_own_theta():
+    assert set(THETA_OF_MEASURE) == set(ENTROPY_MEASURES) == set(ENTROPY_MAXIMUM)
+    assert {"normalized": 1.0, "top3": math.log(3)} == ENTROPY_MAXIMUM
+
+
+def test_settings_that_defer_nothing_are_noted():
+    """W >= K and theta above the maximum are allowed, and said."""
+    assert DecodeConfig().notes == ()
+    assert "nothing can be deferred" in DecodeConfig(window=8, draft_length=8).notes[0]
+    assert DecodeConfig(window=7, draft_length=8).notes == ()
+    assert "never deferred" in DecodeConfig(theta=1.01).notes[0] or "ever deferred" in DecodeConfig(theta=1.01).notes[0]
+    assert DecodeConfig(theta=1.0).notes == ()
+    assert DecodeConfig(theta=1.09, entropy="top3").notes == ()
+    assert len(DecodeConfig(theta=1.1, entropy="top3", window=32).notes) == 2
+    assert DecodeConfig(rule="exact", theta=2.0, window=32).notes == ()
+
+
+def test_a_config_cannot_be_changed_after_its_check():
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        DecodeConfig().theta = 5.0

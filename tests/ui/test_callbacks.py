@@ -1,0 +1,183 @@
+"""What the controls do: refusals before anything runs, streaming, stopping, presets. No server, no models."""
+
+import json
+from pathlib import Path
+
+import gradio as gr
+import pytest
+from scripted import STORY, Script, ScriptedBackend, Step
+
+from explorer.config import PRESETS
+from explorer.trace import Trace
+from explorer.ui import callbacks as cb
+from explorer.ui.controls import page_knobs
+
+
+def form(prompt="go", pair="scripted", baseline=False, **changes):
+    defaults = {knob.name: knob.default for knob in page_knobs()} | {"max_new_tokens": 30}
+    return [prompt, pair, baseline, *(defaults | changes).values()]
+
+
+def run(handlers, session, *values):
+    """All outputs of a run, after the step that clears the view."""
+    handlers.prepare(session, *values)
+    return list(handlers.run(session, *values))
+
+
+def events(text):
+    return [json.loads(line) for line in text.splitlines()]
+
+
+@pytest.fixture
+def backend():
+    return ScriptedBackend(STORY)
+
+
+@pytest.fixture
+def handlers(backend, monkeypatch):
+    monkeypatch.setattr(cb, "UPDATE_SECONDS", 0.0)  # every event is sent, whatever the clock says
+    return cb.Callbacks(backend)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (form(prompt=""), "prompt is empty"),
+        (form(prompt="  \n"), "prompt is empty"),
+        (form(prompt=None), "prompt is empty"),
+        (form(prompt="x" * 20_001), "at most 20,000"),
+        (form(pair="../secret,model"), "[Uu]nknown pair"),
+        (form(theta=9), "Theta must be a number from 0 to 2"),
+        (form(window=None), "Window W must be a whole number from 0 to 32, got nothing"),
+        (form(window=0, window_includes_mismatch=True), "at least 1"),
+    ],
+)
+def test_bad_input_is_refused_at_once_and_nothing_runs(handlers, backend, values, message):
+    session = cb.Session()
+    with pytest.raises(gr.Error, match=message):
+        handlers.prepare(session, *values)
+    assert session.run == ""
+    assert backend.closed == 0
+
+
+def test_the_text_only_grows_and_ends_with_the_figures_and_the_trace(handlers):
+    outputs = run(handlers, cb.Session(), *form(baseline=True))
+    texts = [output[0] for output in outputs]
+    assert all(after.startswith(before) for before, after in zip(texts, texts[1:]))
+    *_, last = events(texts[-1])
+    assert last["end"] == "budget"
+    assert last["summary"]["fidelity"]["index"] == 2
+
+
+def test_the_trace_to_download_is_the_run(handlers):
+    session = cb.Session()
+    values = form()
+    handlers.prepare(session, *values)
+    for output in handlers.run(session, *values):
+        if isinstance(output[3], dict) and output[3].get("value"):
+            path = Path(output[3]["value"])
+            trace = Trace.load(path)
+    assert trace.stop.reason == "budget"
+    assert not path.exists()  # a server that runs for weeks keeps no pile of them
+
+
+def test_stop_keeps_what_is_there_and_closes_the_run(handlers, backend):
+    session, values = cb.Session(), form()
+    handlers.prepare(session, *values)
+    for output in handlers.run(session, *values):
+        if '"tokens"' in output[0]:
+            handlers.stop(session)
+    *_, last = events(output[0])
+    assert (last["end"], last["partial"], last["summary"]["passes"]) == ("user", True, 1)
+    assert backend.closed == 1
+
+
+def test_a_visitor_who_leaves_closes_the_run(handlers, backend):
+    session, values = cb.Session(), form()
+    handlers.prepare(session, *values)
+    running = handlers.run(session, *values)
+    while '"tokens"' not in next(running)[0]:
+        pass
+    running.close()
+    assert backend.closed == 1
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [(form(pair="absent"), "not on this machine"), (form(prompt="too long"), "shorten the prompt")],
+)
+def test_a_failure_is_told_in_the_view_and_the_buttons_come_back(handlers, values, message):
+    session = cb.Session()
+    handlers.prepare(session, *values)
+    outputs = []
+    with pytest.raises(gr.Error, match=message):
+        _collect(handlers.run(session, *values), outputs)
+    text, run_button, stop_button, _ = outputs[-1]
+    assert message in events(text)[-1]["message"]
+    assert (run_button["interactive"], stop_button["interactive"]) == (True, False)
+
+
+def _collect(running, into):
+    for output in running:
+        into.append(output)
+
+
+def test_an_unforeseen_failure_shows_no_traceback(handlers, backend, monkeypatch):
+    def broken(*_):
+        raise RuntimeError("secret path /home/x")
+        yield
+
+    monkeypatch.setattr(backend, "decode", broken)
+    session = cb.Session()
+    handlers.prepare(session, *form())
+    with pytest.raises(gr.Error) as caught:
+        list(handlers.run(session, *form()))
+    assert "secret" not in str(caught.value)
+    assert "RuntimeError" in str(caught.value)
+
+
+def test_two_sessions_do_not_share_a_stop(handlers):
+    first, second = cb.Session(), cb.Session()
+    handlers.prepare(first, *form())
+    handlers.prepare(second, *form())
+    handlers.stop(first)
+    assert not second.stopping
+    assert first.run != second.run
+
+
+def test_hostile_text_ends_in_the_view_as_it_was(monkeypatch):
+    text = "<img src=x onerror=alert(1)>"
+    backend = ScriptedBackend(Script([([Step(text)], text)]))
+    outputs = run(cb.Callbacks(backend), cb.Session(), *form(max_new_tokens=2))
+    assert [token["t"] for event in events(outputs[-1][0]) for token in event.get("tokens", ())] == [text, text]
+
+
+def test_the_endpoint_gives_text_figures_and_trace(handlers):
+    answer = handlers.api_run(*form(max_new_tokens=8))
+    assert answer["text"].startswith(" Once upon a time")
+    assert answer["summary"]["tokens"] == 8
+    assert Trace.from_json(json.loads(json.dumps(answer["trace"]))).text == answer["text"]
+
+
+def test_the_endpoint_refuses_bad_input_in_words(handlers):
+    with pytest.raises(gr.Error, match="Theta must be"):
+        handlers.api_run(*form(theta=9))
+
+
+def test_presets_set_the_loose_rule_and_are_recognised():
+    for name in PRESETS:
+        rule, *loose = cb.preset_values(name)
+        assert rule == "fly"
+        assert cb.preset_of(*loose) == name
+    assert cb.preset_of("normalized", 0.123, 3, False) == ""
+
+
+def test_switching_the_measure_brings_its_theta():
+    assert (cb.theta_of("normalized"), cb.theta_of("top3")) == (0.05, 0.3)
+
+
+def test_notes_say_what_is_unusual_or_wrong():
+    values = {knob.name: knob.default for knob in page_knobs()}
+    assert cb.notes_html(*values.values()) == ""
+    assert "nothing can be deferred" in cb.notes_html(*(values | {"window": 8}).values())
+    assert "Theta must be" in cb.notes_html(*(values | {"theta": None}).values())

@@ -1,0 +1,87 @@
+"""The page builds, keeps to itself, and opens before the models."""
+
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from scripted import STORY, ScriptedBackend
+
+from explorer.ui import texts
+from explorer.ui.page import build_page
+from explorer.ui.runview import SCRIPTS, STYLES, script
+
+ROOT = Path(__file__).parents[2]
+ENVIRONMENT = {**os.environ, "GRADIO_ANALYTICS_ENABLED": "False"}
+
+
+@pytest.fixture(scope="module")
+def page():
+    return build_page(ScriptedBackend(STORY))
+
+
+def test_only_the_run_endpoint_is_public(page):
+    assert {fn.api_name for fn in page.fns.values() if fn.api_visibility == "public"} == {"run"}
+
+
+def test_runs_share_one_queue_with_a_limit(page):
+    model = [fn for fn in page.fns.values() if fn.concurrency_id == "model"]
+    assert len(model) == 2
+    assert {fn.concurrency_limit for fn in model} == {1}
+
+
+def test_no_text_of_the_page_is_a_template_for_model_text(page):
+    view = next(block for block in page.blocks.values() if block.elem_id == "run-view")
+    assert view.html_template == ""
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_scripts_never_parse_markup(name):
+    """Guards the one habit that keeps model text harmless: it enters as textContent or an attribute."""
+    text = (ROOT / "assets" / name).read_text(encoding="utf-8")
+    for forbidden in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function"):
+        assert forbidden not in text
+
+
+def test_nothing_is_fetched_from_elsewhere():
+    for text in [script(), *(path.read_text(encoding="utf-8") for path in STYLES)]:
+        assert "http://" not in text
+        assert "https://" not in text
+        assert "@import" not in text
+
+
+def test_the_page_opens_without_torch():
+    code = "import sys, app; sys.exit(int('torch' in sys.modules or 'transformers' in sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=ENVIRONMENT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("arguments", [["--port", "many"], ["--port", "99999999"], ["--prt", "1"]])
+def test_bad_arguments_are_one_line(arguments):
+    done = subprocess.run(
+        [sys.executable, "app.py", *arguments], cwd=ROOT, env=ENVIRONMENT, capture_output=True, text=True
+    )
+    assert done.returncode == 2
+    assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_a_busy_port_is_one_line():
+    with socket.socket() as busy:
+        busy.bind(("127.0.0.1", 0))
+        busy.listen()
+        port = str(busy.getsockname()[1])
+        done = subprocess.run(
+            [sys.executable, "app.py", "--port", port], cwd=ROOT, env=ENVIRONMENT, capture_output=True, text=True
+        )
+    assert done.returncode == 2
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert port in done.stderr
+
+
+def test_texts_have_a_reason_for_every_way_to_be_refused():
+    from explorer.verdicts import Verdict
+
+    assert {str(verdict) for verdict in Verdict if verdict.is_rejected} <= set(texts.VIEW["reasons"])
+    assert {str(verdict) for verdict in Verdict} == set(texts.VIEW["summary"]["counts"])

@@ -1,0 +1,47 @@
+"""The last line of a run: figures and fidelity."""
+
+import json
+
+from scripted import STORY, ScriptedBackend
+
+from explorer.config import DecodeConfig
+from explorer.ui import strip
+from explorer.ui.report import end_event
+
+
+def finish(generator):
+    while True:
+        try:
+            next(generator)
+        except StopIteration as end:
+            return end.value
+
+
+def story_trace(baseline: bool, rounds: int | None = None):
+    backend, config = ScriptedBackend(STORY), DecodeConfig(max_new_tokens=25)
+    pair = finish(backend.load("scripted"))
+    prompt = pair.encode("go")
+    recorder = backend.recorder(pair, prompt, config)
+    for round_ in list(backend.decode(pair, prompt, config))[:rounds]:
+        recorder.add(round_)
+    return recorder.trace(finish(backend.baseline(pair, prompt, config)) if baseline else None)
+
+
+def test_the_figures_of_a_finished_run():
+    event = json.loads(strip.line(end_event(story_trace(baseline=False))))
+    summary = event["summary"]
+    assert (event["end"], event["partial"]) == ("budget", False)
+    assert summary["tau"] == summary["tokens"] / summary["passes"]
+    assert sum(summary["counts"].values()) == summary["drafted"]
+    assert summary["counts"]["rejected:gate"] == 1
+    assert "fidelity" not in summary
+
+
+def test_a_divergence_is_counted_from_one_and_shows_both_texts():
+    fidelity = end_event(story_trace(baseline=True))["summary"]["fidelity"]
+    assert fidelity == {"compared": 5, "index": 2, "ours": " upon a time there was a", "theirs": " there stood a tower"}
+
+
+def test_a_stopped_run_is_marked_partial():
+    event = end_event(story_trace(baseline=False, rounds=2))
+    assert (event["end"], event["partial"]) == ("user", True)
