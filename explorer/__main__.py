@@ -204,7 +204,10 @@ def _judge(args: argparse.Namespace) -> int:
 
 
 def _replay(args: argparse.Namespace) -> int:
-    trace = Trace.load(args.trace)
+    try:
+        trace = Trace.load(args.trace)
+    except UserError as error:
+        raise UserError(f"{args.trace}: {error}") from None
     config = _config(args, trace.config)
     rounds = replay(trace, config)
     for round_, recorded in zip(rounds, trace.rounds):

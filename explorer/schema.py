@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import reprlib
 import types
 import typing
 from enum import StrEnum
@@ -130,6 +131,10 @@ def _read_bool(data: Any, path: str) -> bool:
 def _read_str(data: Any, path: str) -> str:
     if not isinstance(data, str):
         _fail(path, "a text", data)
+    try:
+        data.encode()
+    except UnicodeEncodeError:  # a lone surrogate: JSON can spell it, nothing can write it again
+        _fail(path, "a text of whole characters", data)
     return data
 
 
@@ -168,4 +173,4 @@ def _check_size(path: str, data: Any, kind: type) -> None:
 
 
 def _fail(path: str, expected: str, data: Any) -> NoReturn:
-    raise SchemaError(f"{path or 'the file'} must be {expected}, got {repr(data)[:60]}")
+    raise SchemaError(f"{path or 'the file'} must be {expected}, got {reprlib.repr(data)[:60]}")

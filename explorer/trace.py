@@ -367,6 +367,7 @@ class Trace:
     @classmethod
     def load(cls, path: str | Path) -> Trace:
         """Read a trace file as hostile input: size first, then syntax, types and identities. Raises SchemaError, OSError."""
+        _require(Path(path).is_file() or not Path(path).exists(), "not a regular file")
         size = Path(path).stat().st_size
         _require(size <= MAX_FILE_BYTES, f"the file has {size:,} bytes, a trace at most {MAX_FILE_BYTES:,}")
         return cls.from_json(parse_json(Path(path).read_bytes()))

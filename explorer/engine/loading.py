@@ -45,8 +45,8 @@ def placement(device: str | None, dtype: str | None) -> Placement:
     return Placement(place, getattr(torch, dtype), packed)
 
 
-def load(name: str, folders: dict[str, Path], where: Placement) -> Pair:
-    """Load a pair of two full models, `target` and `draft`."""
+def load(name: str, folders: dict[str, Path], sources: dict[str, str], where: Placement) -> Pair:
+    """Load a pair of two full models, `target` and `draft`; sources: what to call them in a record."""
     tokenizers = {side: _tokenizer(folder) for side, folder in folders.items()}
     check_same_vocabulary(tokenizers["target"], tokenizers["draft"])
     return Pair(
@@ -55,7 +55,7 @@ def load(name: str, folders: dict[str, Path], where: Placement) -> Pair:
         draft_model=_model(folders["draft"], where),
         tokenizer=tokenizers["target"],
         packed=where.packed,
-        sources={side: folder.name for side, folder in folders.items()},
+        sources=sources,
         fingerprints={side: fingerprint(folder) for side, folder in folders.items()},
     )
 

@@ -102,4 +102,8 @@ def load_pair(
         if not known.draft.is_dir():
             raise WeightsError(f"the draft's layers are missing from {known.draft}: check the copy of this project")
         return loading.load_embedded(known.name, registry_model(known.target, progress), known.draft, where)
-    return loading.load(known.name, {side: local_or_hub(getattr(known, side)) for side in ("target", "draft")}, where)
+    references = {"target": known.target, "draft": known.draft}
+    folders = {side: local_or_hub(reference) for side, reference in references.items()}
+    # A record goes to other people: hub ids as they are, of a local path only the last part.
+    sources = {side: Path(name).name if Path(name).exists() else name for side, name in references.items()}
+    return loading.load(",".join(sources.values()), folders, sources, where)

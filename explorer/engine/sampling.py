@@ -24,7 +24,10 @@ class Sampler:
 
     def distribution(self, logits: torch.Tensor) -> torch.Tensor:
         """Probabilities [.., V] that tokens are drawn from; temperature 1 where the run is greedy."""
-        return torch.softmax(logits if self.greedy else logits / self.temperature, dim=-1)
+        if self.greedy:
+            return torch.softmax(logits, dim=-1)
+        peak = logits.amax(dim=-1, keepdim=True)  # a tiny temperature overflows the others to minus infinity only
+        return torch.softmax((logits - peak) / max(self.temperature, 1e-6), dim=-1)
 
     def pick(self, logits: torch.Tensor) -> torch.Tensor:
         """One token id per row: logits [.., V] -> ids [..]."""

@@ -46,7 +46,8 @@ class Vocabulary(Mapping[int, bytes]):
         if text is None:  # a hole in the table: an id no text is ever encoded to
             return b""
         if self._byte_level:
-            return bytes(_BYTE_OF[char] for char in text)
+            known = all(char in _BYTE_OF for char in text)  # else a plain token, which the tokenizer decodes as it is
+            return bytes(_BYTE_OF[char] for char in text) if known else text.encode()
         if len(text) == 6 and text.startswith("<0x") and text.endswith(">"):
             return bytes([int(text[3:5], 16)])
         return text.replace("▁", " ").encode()

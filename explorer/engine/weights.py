@@ -154,7 +154,9 @@ def convert_gguf(gguf: Path, folder: Path) -> None:
     """Write the GGUF's model (bfloat16 safetensors) and tokenizer into `folder`."""
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
+    from transformers.utils import logging
 
+    logging.disable_progress_bar()
     # without `dequantize` the weights stay packed and cannot be saved
     model = AutoModelForCausalLM.from_pretrained(
         gguf.parent,

@@ -30,17 +30,7 @@ def recurrent_models():
     )
 
 
-@pytest.mark.parametrize(
-    "build",
-    [
-        pytest.param(
-            build,
-            id=name,
-            marks=[pytest.mark.xfail(strict=True, reason="layers of type `conv` keep a state too")] * (name == "lfm2"),
-        )
-        for name, build in recurrent_models()
-    ],
-)
+@pytest.mark.parametrize("build", [pytest.param(build, id=name) for name, build in recurrent_models()])
 def test_a_state_that_cannot_be_rolled_back_is_refused(build, make_model, tokenizer):
     """Rejected tokens would stay in the state and silently change the text (transformers#30312)."""
     with pytest.raises(UnsupportedModel, match="cannot be rolled back"):
@@ -49,10 +39,7 @@ def test_a_state_that_cannot_be_rolled_back_is_refused(build, make_model, tokeni
         Pair("p", make_model("llama", 0), build(), tokenizer)
 
 
-@pytest.mark.parametrize(
-    "packed",
-    [False, pytest.param(True, marks=pytest.mark.xfail(strict=True, reason="PackedModel does not count its rows"))],
-)
+@pytest.mark.parametrize("packed", [False, True])
 def test_fewer_rows_than_tokens_is_refused(packed, make_model, tokenizer):
     with pytest.raises(UnsupportedModel, match="200 output rows, its tokenizer 267 tokens"):
         Pair(
@@ -121,7 +108,6 @@ def test_an_empty_prompt_is_refused(pair, text):
             pair.encode(text, raw)
 
 
-@pytest.mark.xfail(strict=True, reason="the tokenizer raises TypeError for a lone surrogate")
 def test_a_prompt_that_is_not_unicode_is_refused(pair):
     """Bytes that are not UTF-8 on the command line arrive as lone surrogates."""
     with pytest.raises(PromptError):
@@ -199,9 +185,6 @@ def no_tokenizer(folder):
         path.unlink()
 
 
-@pytest.mark.xfail(
-    strict=True, reason="SafetensorError, OSError and ValueError of the libraries reach the user from loading.load"
-)
 @pytest.mark.parametrize(
     "spoil", [spoil_weights, spoil_header, spoil_config, unknown_architecture, remote_code, no_tokenizer]
 )
