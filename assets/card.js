@@ -109,17 +109,25 @@ function gauge(measure, value, head) {
 }
 
 function alternatives(token) {
-  const table = make("table", "alternatives");
-  const body = make("tbody");
+  const roles = TEXT.card.roles;
+  const rows = [];
   for (let i = 0; i * 2 < token.a.length; i++) {
-    const roles = [];
-    if (token.i === i) roles.push(TEXT.card.chosen);
-    if (token.d?.i === i) roles.push(TEXT.card.drafted);
-    const text = make("th", "", quote(token.a[2 * i]), ...roles.map((role) => make("small", "role", role)));
-    text.scope = "row";
-    body.append(make("tr", token.i === i ? `is-chosen ${token.v}` : "",
-      text, make("td", "", meter(token.a[2 * i + 1], "target")), make("td", "figure", percent(token.a[2 * i + 1]))));
+    const text = token.a[2 * i];
+    const role = token.i === i ? roles[token.v] : token.d?.i === i ? roles.refused : token.c === text ? roles.choice : "";
+    rows.push({ text, share: token.a[2 * i + 1], role, chosen: token.i === i });
   }
-  table.append(body);
-  return table;
+  // What stands here, or was refused here, may be too unlikely for the list: it follows at the end.
+  if (token.i === undefined && token.p !== undefined) {
+    rows.push({ text: token.t || token.o || "", share: token.p, role: roles[token.v], chosen: true });
+  }
+  if (token.d && token.d.i === undefined && token.d.p !== undefined) {
+    rows.push({ text: token.d.t, share: token.d.p, role: roles.refused, chosen: false });
+  }
+  const body = make("tbody", "", ...rows.map(({ text, share, role, chosen }) => {
+    const cell = make("th", "", quote(text), role ? make("small", "role", role) : null);
+    cell.scope = "row";
+    return make("tr", chosen ? `is-chosen ${token.v}` : "",
+      cell, make("td", "", meter(share, "target")), make("td", "figure", percent(share)));
+  }));
+  return make("table", "alternatives", body);
 }

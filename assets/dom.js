@@ -47,8 +47,9 @@ function visible(text) {
 function quote(text) {
   const shown = text.length > 60 ? text.slice(0, 60) + "…" : text;
   const node = make("code", "quote");
-  for (const part of shown.split(/( )/)) {
+  for (const part of shown.split(/([ \n])/)) {
     if (part === " ") node.append(make("span", "sp", " "));
+    else if (part === "\n") node.append(make("span", "nl", make("span", "gone", part))); // the sign, without the break
     else node.append(...glyphs(part));
   }
   return node;

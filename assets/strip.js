@@ -43,7 +43,7 @@ function makeStrip(onLook, onPin) {
       const span = make("span", `tok ${token.v}`, ...glyphs(token.t.slice(space.length)));
       if (token.o !== undefined) { span.classList.add("end"); span.dataset.label = visible(token.o); }
       else if (!token.t) { span.classList.add("part"); span.dataset.label = token.x || "∅"; }
-      if (token.d) span.dataset.refused = visible(token.d.t);
+      if (token.d) span.dataset.refused = visible(token.d.t).trimStart() || "␣";
       if (token.v !== "exact") span.dataset.mark = kinds[token.v].mark;
       if (token.t.endsWith("\n")) span.classList.add("breaks");
       span.dataset.i = spans.length;

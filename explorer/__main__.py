@@ -88,6 +88,9 @@ def _parser() -> argparse.ArgumentParser:
         "--prompts", metavar="F", type=Path, default=HELD_OUT, help="JSON lines; default: the held-out prompts"
     )
     bench.add_argument("--limit", metavar="N", type=_count, help="only the first N prompts")
+    bench.add_argument(
+        "--rows", metavar="TEXT", action="append", help="only rows whose name holds this; may be repeated"
+    )
     bench.add_argument("--passes", metavar="N", type=_count, default=3, help="times all prompts are run (default 3)")
     bench.add_argument("--max-new-tokens", metavar="N", type=_count, default=64, help="tokens per prompt (default 64)")
     bench.add_argument(

@@ -36,8 +36,9 @@ def _require(holds: bool, message: str) -> None:
 
 def _require_range(values: Iterable[float | None], low: float, high: float, name: str) -> None:
     """None is allowed, NaN and infinity never are."""
-    for value in values:
-        _require(value is None or low <= value <= high, f"{name} must lie from {low:g} to {high:g}, got {value}")
+    for value in values:  # built for every row of every round: the message only where it is needed
+        if value is not None and not low <= value <= high:
+            raise SchemaError(f"{name} must lie from {low:g} to {high:g}, got {value}")
 
 
 @dataclass(frozen=True)

@@ -79,11 +79,9 @@ class ModelDrafter:
 
     def _pick(self, draft: Draft, logits: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """One token per row of logits [n, V] with its probability, both [n]; above temperature 0 the draft keeps q."""
-        token = self._sampler.pick(logits)
-        if self._sampler.greedy:
-            return token, torch.exp(logits.gather(1, token[:, None])[:, 0] - logits.logsumexp(dim=-1))
-        q = self._sampler.distribution(logits)
-        draft.distributions += q.unbind()
+        token, q = self._sampler.pick(logits), self._sampler.distribution(logits)
+        if not self._sampler.greedy:
+            draft.distributions += q.unbind()
         return token, q.gather(1, token[:, None])[:, 0]
 
     def settle(self, length: int) -> None:

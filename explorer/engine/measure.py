@@ -6,10 +6,11 @@ import math
 
 import torch
 
+from explorer.engine import ranking
 from explorer.trace import Row
 
 TOP = 8
-LOWEST = -1e4  # of a log-probability, nats: its probability is 0 in float32 long before
+LOWEST = -1e4  # nats below the likeliest token: its probability is 0 in float32 long before
 
 
 def measure(
@@ -21,23 +22,25 @@ def measure(
     alternatives and their top-3 entropy sums what there is.
     """
     rows, vocab_size = logits.shape
-    # A head may rule a token out with minus infinity; the record keeps numbers only.
-    logprobs = torch.log_softmax(logits, dim=-1).clamp_(min=LOWEST)
-    top_values, top_ids = _top(logprobs)
-    top3 = torch.special.entr(top_values[:, :3].exp()).sum(dim=-1).double().clamp(max=math.log(3))
-    entropy = -torch.linalg.vecdot(logprobs.exp(), logprobs) / math.log(max(vocab_size, 2))
-    argmax = logits.argmax(dim=-1)
-    replacement_logprobs = logprobs.gather(1, replacement[:, None])[:, 0]
-    drafted_logprobs = logprobs[:-1].gather(1, drafted[:, None])[:, 0]
+    argmax = ranking.argmax(logits)
+    # Shifted so that the likeliest token stands at 0: sums over the vocabulary then lose no digits. A head may rule a token
+    # out with minus infinity; the record keeps numbers only.
+    shifted = (logits - logits.gather(1, argmax[:, None])).clamp_(min=LOWEST)
+    probs = torch.softmax(shifted, dim=-1)
+    log_total = -probs.gather(1, argmax[:, None]).log()  # [R, 1] log of the sum of exp(shifted)
+    entropy = (log_total[:, 0] - torch.linalg.vecdot(probs, shifted)) / math.log(max(vocab_size, 2))
+    top_values, top_ids = ranking.top(shifted, TOP)
+    top_values = top_values - log_total
+    top3 = torch.special.entr(top_values[:, :3].exp()).sum(dim=-1)
     pad = logits.new_zeros(1)
     columns = [
         argmax,
-        logprobs.gather(1, argmax[:, None])[:, 0],
+        -log_total[:, 0],
         entropy.clamp(0, 1),
-        top3,
+        top3.double().clamp(max=math.log(3)),
         replacement,
-        replacement_logprobs,
-        torch.cat([drafted_logprobs, pad]),
+        shifted.gather(1, replacement[:, None])[:, 0] - log_total[:, 0],
+        torch.cat([shifted[:-1].gather(1, drafted[:, None])[:, 0] - log_total[:-1, 0], pad]),
         torch.cat([match.to(pad.dtype), pad]),
     ]
     # float64 holds ids and float32 values exactly, so everything travels as one tensor.
@@ -67,22 +70,3 @@ def _argmax_first(argmax: int, ids: list[int]) -> tuple[int, ...]:
     if ids[0] != argmax:
         ids = [argmax, *(token for token in ids if token != argmax)][: len(ids)]
     return tuple(ids)
-
-
-def _top(values: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """The TOP largest of each row [R, V], largest first: values and ids [R, TOP].
-
-    In two steps, which on a CPU is several times faster than one over a large vocabulary: the TOP largest lie in the TOP
-    groups with the largest maxima.
-    """
-    rows, size = values.shape
-    group = 64
-    if size < group * TOP * 4:
-        return values.topk(min(TOP, size), dim=-1)
-    whole = size // group * group
-    maxima = values[:, :whole].reshape(rows, -1, group).amax(dim=-1)
-    groups = maxima.topk(TOP, dim=-1).indices  # [R, TOP]
-    ids = (groups[:, :, None] * group + torch.arange(group, device=values.device)).reshape(rows, -1)
-    ids = torch.cat([ids, torch.arange(whole, size, device=values.device).expand(rows, -1)], dim=1)
-    best, places = values.gather(1, ids).topk(TOP, dim=-1)
-    return best, ids.gather(1, places)

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import torch
 
+from explorer.engine.ranking import argmax
+
 
 class Sampler:
     """All random draws of one run, from one seeded generator, so that a run can be repeated."""
@@ -30,9 +32,9 @@ class Sampler:
         return torch.softmax((logits - peak) / max(self.temperature, 1e-6), dim=-1)
 
     def pick(self, logits: torch.Tensor) -> torch.Tensor:
-        """One token id per row: logits [.., V] -> ids [..]."""
+        """One token id per row: logits [R, V] -> ids [R]."""
         if self.greedy:
-            return logits.argmax(dim=-1)
+            return argmax(logits)
         return self._draw(self.distribution(logits))
 
     def verify(
@@ -44,8 +46,8 @@ class Sampler:
         greedy). Returns match [K], bool, and replacement ids [K + 1]: committed if the cut falls there; last: the bonus.
         """
         if self.greedy:
-            argmax = logits.argmax(dim=-1)
-            return drafted == argmax[:-1], argmax
+            choice = argmax(logits)
+            return drafted == choice[:-1], choice
         p = self.distribution(logits)
         if not len(drafted):
             return drafted.bool(), self._draw(p)

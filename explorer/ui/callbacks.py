@@ -14,7 +14,7 @@ from typing import Any
 
 import gradio as gr
 
-from explorer.config import PRESETS, THETA_OF_MEASURE, DecodeConfig, knobs
+from explorer.config import PRESETS, THETA_OF_MEASURE, DecodeConfig
 from explorer.errors import UserError
 from explorer.trace import Trace
 from explorer.ui import strip, texts
@@ -64,10 +64,14 @@ class Callbacks:
 
     def __init__(self, backend: Backend):
         self._backend = backend
-        self.pairs = tuple(pair.name for pair in backend.pairs())
+        self._titles = {pair.name: pair.title for pair in backend.pairs()}
+        self.pairs = tuple(self._titles)
 
     def prepare(self, session: Session, *form: Any) -> tuple[Any, ...]:
-        """At once, not waiting for anybody: refuse a bad form, else clear the view and turn Run into Stop."""
+        """At once, not waiting for anybody: refuse a bad form, else clear the view and turn Run into Stop.
+
+        Outputs: view, Run, Stop, download.
+        """
         try:
             request = read_form(self.pairs, *form)
         except UserError as error:
@@ -80,7 +84,7 @@ class Callbacks:
         )
 
     def run(self, session: Session, *form: Any) -> Iterator[tuple[Any, ...]]:
-        """Decode, streaming the growing text of the view; outputs as `prepare`."""
+        """Decode, streaming the growing text of the view; outputs as `prepare`, and last the state of the models."""
         request = read_form(self.pairs, *form)
         text = strip.header(session.run, request.pair, request.config)
         skip = gr.skip()
@@ -93,17 +97,18 @@ class Callbacks:
                         path = Path(folder) / f"trace-{request.pair}-{session.run}.json"
                         event.save(path)
                         # Gradio has copied the file when it asks for the next value.
-                        yield text, *_buttons(running=False), gr.update(value=str(path), visible=True)
+                        download = gr.update(value=str(path), visible=True)
+                        yield text, *_buttons(running=False), download, self._in_memory(request.pair)
                     return
                 text += event
                 if len(text) > sent and monotonic() - sent_at >= UPDATE_SECONDS:
-                    yield text, skip, skip, skip
+                    yield text, skip, skip, skip, skip
                     sent, sent_at = len(text), monotonic()
-            yield text, *_buttons(running=False), skip  # stopped before there was anything to record
+            yield text, *_buttons(running=False), skip, skip  # stopped before there was anything to record
         except Exception as error:
             message = _message(error)
             text += strip.line({"phase": "failed", "message": message})
-            yield text, *_buttons(running=False), skip
+            yield text, *_buttons(running=False), skip, skip
             raise gr.Error(message, title=texts.FAILED_TITLE, print_exception=False) from None
 
     def stop(self, session: Session) -> Any:
@@ -120,6 +125,9 @@ class Callbacks:
         except Exception as error:
             raise gr.Error(_message(error), print_exception=False) from None
         return {"text": trace.text, "summary": end_event(trace)["summary"], "trace": trace.to_json()}
+
+    def _in_memory(self, pair: str) -> str:
+        return readiness_html(texts.WARM_READY.format(pair=self._titles[pair]))
 
     def _events(self, session: Session, request: Request) -> Iterator[str | Trace]:
         """The lines of a run as they come about, and its trace at the end (none where it was stopped too early)."""
@@ -197,6 +205,11 @@ def notes_html(*values: Any) -> str:
     return "".join(f"<p class='{tone}'>{html.escape(note)}</p>" for note in notes)
 
 
+def readiness_html(message: str) -> str:
+    """The line that says whether models are in memory."""
+    return f"<p class='readiness'>{html.escape(message)}</p>"
+
+
 def _buttons(running: bool) -> tuple[Any, Any]:
     return gr.update(interactive=not running), gr.update(interactive=running)
 
@@ -217,6 +230,3 @@ def _message(error: Exception) -> str:
 
 def _sentence(text: str) -> str:
     return text[:1].upper() + text[1:]
-
-
-assert set(LOOSE_KNOBS) <= {knob.name for knob in knobs()}

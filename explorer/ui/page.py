@@ -73,7 +73,7 @@ def build_page(backend: Backend | None = None, warm: bool = False) -> gr.Blocks:
         prepared.success(
             handlers.run,
             form,
-            outputs,
+            [*outputs, readiness],
             api_name="page_run",
             show_progress="minimal",
             show_progress_on=[readiness],  # where the place in the queue shows
@@ -115,7 +115,7 @@ def _settings(backend: Backend) -> tuple[Any, ...]:
         info=texts.PAIR_INFO,
         elem_id="pair",
     )
-    readiness = gr.HTML(f"<p class='readiness'>{texts.WARM_WAITING}</p>", elem_id="readiness", min_height=22)
+    readiness = gr.HTML(cb.readiness_html(texts.WARM_WAITING), elem_id="readiness", min_height=22)
     preset = None
     for knob in page_knobs():
         if knob.name in ADVANCED:

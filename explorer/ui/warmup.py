@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import threading
 from collections.abc import Iterator
 from time import sleep
@@ -10,6 +9,7 @@ from time import sleep
 from explorer.errors import UserError
 from explorer.ui import texts
 from explorer.ui.backend import Backend
+from explorer.ui.callbacks import readiness_html
 
 
 class Warmup:
@@ -33,14 +33,14 @@ class Warmup:
             done, message = self.done, self.message
             if message != shown:
                 shown = message
-                yield f"<p class='readiness'>{html.escape(message)}</p>"
+                yield readiness_html(message)
             if done:
                 return
             sleep(0.2)
 
     def _run(self) -> None:
+        pair = self._backend.pairs()[0]
         try:
-            pair = self._backend.pairs()[0]
             if pair.is_here:
                 self.message = texts.WARM_LOADING.format(pair=pair.title)
                 for _ in self._backend.load(pair.name):

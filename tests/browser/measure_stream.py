@@ -86,8 +86,6 @@ def main() -> None:
               window.seen[n] ??= now; requestAnimationFrame(() => setTimeout(() => { (window.painted ??= {})[n] ??= Date.now(); })); })
               .observe(strip, {childList: true, subtree: true}); }"""
         )
-        if os.environ.get("EXTRA_CSS"):
-            page.add_style_tag(content=os.environ["EXTRA_CSS"])
         page.fill("#prompt textarea", "go")
         page.fill("#knob-max_new_tokens input[type=number]", str(ON_PAGE + UPDATES * 5))
         page.press("#knob-max_new_tokens input[type=number]", "Tab")

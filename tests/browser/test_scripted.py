@@ -220,3 +220,16 @@ def test_the_trace_downloads(story, visit, run):
     trace = Trace.from_json(json.loads(download.value.path().read_text(encoding="utf-8")))
     assert len(trace.output_ids) == 12
     assert download.value.suggested_filename.startswith("trace-scripted-")
+
+
+def test_a_program_can_run_by_name_and_bad_input_is_told_in_words(story):
+    from gradio_client import Client
+
+    client = Client(story, verbose=False, analytics_enabled=False)
+    answer = client.predict(prompt="go", max_new_tokens=8, api_name="/run")
+    assert answer["text"].startswith(" Once upon a time")
+    assert answer["trace"]["config"]["max_new_tokens"] == 8
+    with pytest.raises(Exception, match="Theta must be a number from 0 to 2"):
+        client.predict(prompt="go", theta=9, api_name="/run")
+    described = client.view_api(return_format="dict")["named_endpoints"]
+    assert list(described) == ["/run"]

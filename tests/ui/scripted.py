@@ -69,7 +69,7 @@ def make_round(
     committed = (*drafted[: judgement.kept], replacement[judgement.kept])
     return Round(
         length_before=length_before,
-        requested=max(config.draft_length, len(steps)),
+        requested=config.draft_length if steps else 0,
         drafted=drafted,
         draft_probs=(0.5,) * len(steps),
         sources=("model",) * len(steps),

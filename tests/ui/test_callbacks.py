@@ -112,7 +112,7 @@ def test_a_failure_is_told_in_the_view_and_the_buttons_come_back(handlers, value
     outputs = []
     with pytest.raises(gr.Error, match=message):
         _collect(handlers.run(session, *values), outputs)
-    text, run_button, stop_button, _ = outputs[-1]
+    text, run_button, stop_button, *_ = outputs[-1]
     assert message in events(text)[-1]["message"]
     assert (run_button["interactive"], stop_button["interactive"]) == (True, False)
 
@@ -170,6 +170,10 @@ def test_presets_set_the_loose_rule_and_are_recognised():
         assert rule == "fly"
         assert cb.preset_of(*loose) == name
     assert cb.preset_of("normalized", 0.123, 3, False) == ""
+
+
+def test_a_preset_sets_exactly_the_loose_knobs():
+    assert all(set(preset.settings) == set(cb.LOOSE_KNOBS) for preset in PRESETS.values())
 
 
 def test_switching_the_measure_brings_its_theta():
