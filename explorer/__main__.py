@@ -167,7 +167,7 @@ def _run(args: argparse.Namespace) -> int:
     text = args.prompt if args.prompt is not None else _read_text(args.prompt_file)
     _check_writable(args.out)
     from explorer.engine.decode import decode
-    from explorer.engine.recorder import Recorder, plain_greedy
+    from explorer.engine.recorder import Recorder, baseline, plain
     from explorer.engine.registry import default_pair, load_pair
 
     def say(message: str) -> None:
@@ -187,7 +187,8 @@ def _run(args: argparse.Namespace) -> int:
             print(printer.text(round_), end="", flush=True)
     except KeyboardInterrupt:  # keep what is there: the trace is marked partial
         rounds.close()
-    trace = recorder.trace(plain_greedy(pair, prompt, config) if args.baseline and recorder.ended else None)
+    compared = args.baseline and recorder.ended
+    trace = recorder.trace(baseline(decode(pair, list(prompt.ids), plain(config))) if compared else None)
     print(printer.rest(trace.stop.reason == "stop_string"))
     if args.out:
         trace.save(args.out)

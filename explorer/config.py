@@ -71,7 +71,7 @@ class DecodeConfig:
     )
     theta: float = _knob(
         float, 0.05, "Theta", "A mismatch may be deferred where the target's entropy is at least this.",
-        low=0.0, high=2.0, step=0.005,
+        low=0.0, high=1.2, step=0.005,
     )  # fmt: skip
     window: int = _knob(
         int, 3, "Window W", "How many draft tokens after a deferred mismatch must all match.", low=0, high=32, step=1

@@ -148,11 +148,11 @@ def test_a_closed_pipe_is_no_error(golden, tmp_path):
 @pytest.mark.parametrize(
     ("option", "value", "words"),
     [
-        ("--theta", "-0.1", "a number from 0 to 2"),
-        ("--theta", "2.1", "a number from 0 to 2"),
-        ("--theta", "nan", "a number from 0 to 2"),
-        ("--theta", "inf", "a number from 0 to 2"),
-        ("--theta", "x", "a number from 0 to 2"),
+        ("--theta", "-0.1", "a number from 0 to 1.2"),
+        ("--theta", "2.1", "a number from 0 to 1.2"),
+        ("--theta", "nan", "a number from 0 to 1.2"),
+        ("--theta", "inf", "a number from 0 to 1.2"),
+        ("--theta", "x", "a number from 0 to 1.2"),
         ("--window", "-1", "a whole number from 0 to 32"),
         ("--window", "33", "a whole number from 0 to 32"),
         ("--window", "1.5", "a whole number from 0 to 32"),

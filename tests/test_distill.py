@@ -164,7 +164,7 @@ def test_written_draft_reads_back(target, shards, tmp_path):
     held_out = read_shard(shards[0])
     target.save_pretrained(tmp_path / "target")
     figures = evaluate(draft, held_out, 4)
-    counters = {"answers": 2, "answer_tokens": 5, "read": 10, "steps": 1}
+    counters = {"shards": [2, 3], "answers": 2, "answer_tokens": 5, "read": 10, "steps": 1}
     runs = [asdict(Recipe((1, 2))) | counters, asdict(Recipe((1, 2), seed=2)) | counters]
     draft_files.write(draft, tmp_path / "draft", tmp_path / "target", runs, figures)
     assert sorted(path.name for path in (tmp_path / "draft").iterdir()) == [

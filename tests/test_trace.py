@@ -49,7 +49,7 @@ def test_file_reads_back_equal(hand, tmp_path):
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(theta=st.floats(0, 2), entropy=st.lists(st.floats(0, 1), min_size=4, max_size=4))
+@given(theta=st.floats(0, 1.2), entropy=st.lists(st.floats(0, 1), min_size=4, max_size=4))
 def test_gates_give_the_same_verdict_after_a_round_trip(hand, theta, entropy):
     """A rounded entropy or theta moves a boundary case."""
     for h in (entropy, [min(theta, 1.0)] * 4):
@@ -150,7 +150,7 @@ CONTRADICTIONS = {
     "negative time": (put("rounds.0.seconds.draft", -1.0), "rounds[0].seconds: a time"),
     "theta moved": (put("config.theta", 0.1), "rounds[1]: the rule gives other verdicts"),
     "window moved": (put("config.window", 2), "rounds[0]: the rule gives other verdicts"),
-    "theta out of range": (put("config.theta", 3.0), "config: Theta must be a number from 0 to 2"),
+    "theta out of range": (put("config.theta", 3.0), "config: Theta must be a number from 0 to 1.2"),
     "draft length a truth value": (put("config.draft_length", True), "config.draft_length"),
     "rule unknown": (put("config.rule", "lucky"), "config: Rule must be one of"),
     "stop reason unknown": (put("stop.reason", "boredom"), "stop.reason"),

@@ -72,18 +72,19 @@ speculative decoding. Tokenizer, embeddings and head are the target's own and ar
 - Objective: the target's 16 likeliest tokens (KL) and its choice (cross-entropy), with a light regression of its final hidden
   states; `regression` is the share of a run's tokens that was spent on the hidden states alone. AdamW, cosine rate.
 
-| run | answers | answer tokens | tokens read | steps | tokens per step | rate | regression | seed |
-|---|---|---|---|---|---|---|---|---|
+| run | shards | answers | answer tokens | tokens read | steps | tokens per step, at most | rate | regression | seed |
+|---|---|---|---|---|---|---|---|---|---|
 {_table(runs)}
 
 ```
-python -m explorer distill generate
+python -m explorer distill generate  # --shards 0:2, the held-out ones, and those of the table
 {_commands(runs)}
 ```
 
 ## Figures
 On {figures.tokens:,} held-out answer tokens: next-token agreement {figures.agreement:.3f}. Speculative rounds of {len(figures.kept)} drafted tokens over the
-greedy ones of these answers: {figures.mean_kept:.2f} kept on average ({figures.rounds:,} rounds).
+greedy ones of these answers: {figures.mean_kept:.2f} kept on average ({figures.rounds:,} rounds). These
+prompts come from the same templates as the training prompts: expect less on others.
 
 | draft position | kept, of those that reached it | reached |
 |---|---|---|
@@ -96,7 +97,8 @@ Apache-2.0. The layers start from, and were trained on the output of, SmolLM2-13
 
 def _table(runs: list[dict]) -> str:
     keys = ("answers", "answer_tokens", "read", "steps", "batch", "rate", "regression", "seed")
-    return "\n".join(f"| {i} | " + " | ".join(f"{run[key]:,}" for key in keys) + " |" for i, run in enumerate(runs, 1))
+    lines = [[", ".join(map(str, run["shards"])), *(f"{run[key]:,}" for key in keys)] for run in runs]
+    return "\n".join(f"| {i} | " + " | ".join(line) + " |" for i, line in enumerate(lines, 1))
 
 
 def _commands(runs: list[dict]) -> str:

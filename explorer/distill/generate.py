@@ -65,7 +65,7 @@ def answer_batch(
     positions = (mask[:, :width].cumsum(1) - 1).clamp(min=0)
     for length in range(width, width + max_new):
         states = model.model(
-            input_ids=ids, attention_mask=mask[:, :length], position_ids=positions, past_key_values=cache
+            input_ids=ids, attention_mask=mask[:, :length], position_ids=positions, cache=cache
         ).last_hidden_state[:, -1]  # [rows, width of the model]
         logits = model.lm_head(states).float()
         top, top_ids = (logits - logits.logsumexp(-1, keepdim=True)).topk(TOP)

@@ -95,7 +95,7 @@ def rate_at(done: float, recipe: Recipe) -> float:
 
 def train(
     draft, paths: list[Path], held_out: list[Sequence], folder: Path, recipe: Recipe, save_every: int = 400
-) -> dict[str, int]:
+) -> dict:
     """Train `draft` in place until the recipe's tokens are read, from `folder`'s checkpoint if there is one; returns counters.
 
     Progress is printed and appended to `folder`/log.jsonl. Raises UserError when the checkpoint is of another recipe.
@@ -171,4 +171,11 @@ def train(
     save()
     draft.eval()
     labels = sum(len(sequence.top_ids) for sequence in sequences)
-    return {"answers": len(sequences), "answer_tokens": labels, "read": at["tokens"], "steps": at["step"]}
+    shards = [int(path.stem.rpartition("-")[2]) for path in paths]
+    return {
+        "shards": shards,
+        "answers": len(sequences),
+        "answer_tokens": labels,
+        "read": at["tokens"],
+        "steps": at["step"],
+    }

@@ -14,7 +14,7 @@ GROUP = 64
 def argmax(values: Tensor) -> Tensor:
     """Index of the largest entry of each row [R, V] -> [R]; of equal ones the lowest: one tie rule everywhere."""
     rows, size = values.shape
-    if values.is_cuda or size % GROUP or size < GROUP * GROUP:
+    if rows == 1 or values.is_cuda or size % GROUP or size < GROUP * GROUP:
         return values.argmax(dim=-1)
     grouped = values.view(rows, -1, GROUP)
     group = grouped.amax(dim=-1).argmax(dim=-1)  # [R]

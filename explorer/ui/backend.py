@@ -62,10 +62,18 @@ class Backend:
             self._worker.submit(rounds.close)  # behind the round that may still be running
 
     def baseline(self, pair: Pair, prompt: Prompt, config: DecodeConfig) -> Generator[str, None, Baseline]:
-        """Plain greedy decoding of the same prompt, yielding chances to stop waiting for it."""
-        from explorer.engine.recorder import plain_greedy
+        """Plain greedy decoding of the same prompt, yielding a chance to stop after every token."""
+        from explorer.engine.recorder import baseline, plain
 
-        return (yield from _wait(self._worker.submit(plain_greedy, pair, prompt, config)))
+        rounds = []
+        running = self.decode(pair, prompt, plain(config))
+        try:
+            for round_ in running:
+                rounds.append(round_)
+                yield ""
+        finally:
+            running.close()
+        return baseline(rounds)
 
     def _load(self, name: str, progress: Callable[[str], None]) -> Pair:
         if self._pair is None or self._pair.name != name:

@@ -61,7 +61,7 @@ SETTINGS = [
     {},
     {"rule": "exact"},
     *({"rule": "fly", "theta": theta, "window": window, "entropy": entropy, "window_includes_mismatch": includes}
-      for theta, window, (entropy, includes) in itertools.product([0.0, 0.15, 0.3, 2.0], [1, 3], [("normalized", False), ("top3", True)])),
+      for theta, window, (entropy, includes) in itertools.product([0.0, 0.15, 0.3, 1.2], [1, 3], [("normalized", False), ("top3", True)])),
 ]  # fmt: skip
 
 

@@ -229,7 +229,7 @@ def test_a_program_can_run_by_name_and_bad_input_is_told_in_words(story):
     answer = client.predict(prompt="go", max_new_tokens=8, api_name="/run")
     assert answer["text"].startswith(" Once upon a time")
     assert answer["trace"]["config"]["max_new_tokens"] == 8
-    with pytest.raises(Exception, match="Theta must be a number from 0 to 2"):
+    with pytest.raises(Exception, match="Theta must be a number from 0 to 1.2"):
         client.predict(prompt="go", theta=9, api_name="/run")
     described = client.view_api(return_format="dict")["named_endpoints"]
     assert list(described) == ["/run"]

@@ -11,8 +11,8 @@ from explorer.engine.decode import decode
 from explorer.engine.model import LanguageModel
 from explorer.engine.packed import PackedContext, PackedModel
 from explorer.engine.pair import PromptError
-from explorer.engine.recorder import plain_greedy
-from explorer.trace import Prompt, Trace
+from explorer.engine.recorder import baseline, plain
+from explorer.trace import Trace
 from explorer.verdicts import Verdict
 
 PLAIN = ("llama", "qwen2", "mistral", "gemma3")  # exact rows, padded rows, sliding window, both kinds of layers
@@ -137,7 +137,7 @@ def test_a_draft_equal_to_the_target_keeps_all_and_adds_the_bonus(shape, draft_l
 @pytest.mark.parametrize(
     "change",
     [
-        {"theta": 2.0},
+        {"theta": 1.2},
         {"theta": 1.2, "entropy": "top3"},
         {"theta": 0.0, "window": 5},
         {"theta": 0.0, "window": 5, "window_includes_mismatch": True},
@@ -443,13 +443,13 @@ def test_the_baseline_is_the_targets_own_text(make_pair, record, greedy, tmp_pat
     """Baseline = plain greedy of the same engine, also for a sampled run, counted by ids."""
     pair = make_pair("mistral")
     config = dataclasses.replace(FLY, temperature=0.9, seed=3)
-    baseline = plain_greedy(pair, Prompt(tuple(PROMPT), ""), config)
-    assert list(baseline.ids) == greedy("mistral")
+    reference = baseline(decode(pair, PROMPT, plain(config)))
+    assert list(reference.ids) == greedy("mistral")
     with torch.inference_mode():
-        truth = logprobs_of(pair, PROMPT + list(baseline.ids))
-    expected = [truth[len(PROMPT) - 1 + place, token].item() for place, token in enumerate(baseline.ids)]
-    assert list(baseline.logprobs) == pytest.approx(expected, abs=1e-3)
-    trace = record(pair, PROMPT, config, baseline)
+        truth = logprobs_of(pair, PROMPT + list(reference.ids))
+    expected = [truth[len(PROMPT) - 1 + place, token].item() for place, token in enumerate(reference.ids)]
+    assert list(reference.logprobs) == pytest.approx(expected, abs=1e-3)
+    trace = record(pair, PROMPT, config, reference)
     trace.save(tmp_path / "t.json")
     assert Trace.load(tmp_path / "t.json") == trace
 

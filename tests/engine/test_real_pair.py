@@ -133,7 +133,7 @@ def test_exact_is_plain_greedy(prompt, real_pair, oracle, greedy):
 
 
 @pytest.mark.parametrize("change", [
-    {"draft_length": 1}, {"draft_length": 12}, {"rule": "autoregressive"}, {"rule": "fly", "theta": 2.0, "window": 1},
+    {"draft_length": 1}, {"draft_length": 12}, {"rule": "autoregressive"}, {"rule": "fly", "theta": 1.2, "window": 1},
     {"rule": "fly", "theta": 0.0, "window": 5}, {"drafter": "lookup"}, {"drafter": "model+lookup"},
 ], ids=str)  # fmt: skip
 def test_every_way_that_cannot_loosen_is_plain_greedy(change, real_pair, oracle, greedy):

@@ -47,7 +47,7 @@ def handlers(backend, monkeypatch):
         (form(prompt=None), "prompt is empty"),
         (form(prompt="x" * 20_001), "at most 20,000"),
         (form(pair="../secret,model"), "[Uu]nknown pair"),
-        (form(theta=9), "Theta must be a number from 0 to 2"),
+        (form(theta=9), "Theta must be a number from 0 to 1.2"),
         (form(window=None), "Window W must be a whole number from 0 to 32, got nothing"),
         (form(window=0, window_includes_mismatch=True), "at least 1"),
     ],
