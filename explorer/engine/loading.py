@@ -45,32 +45,27 @@ def placement(device: str | None, dtype: str | None) -> Placement:
     return Placement(place, getattr(torch, dtype), packed)
 
 
-def load(name: str, folders: dict[str, Path], sources: dict[str, str], where: Placement) -> Pair:
-    """Load a pair of two full models, `target` and `draft`; sources: what to call them in a record."""
-    tokenizers = {side: _tokenizer(folder) for side, folder in folders.items()}
-    check_same_vocabulary(tokenizers["target"], tokenizers["draft"])
-    return Pair(
-        name,
-        target_model=_model(folders["target"], where),
-        draft_model=_model(folders["draft"], where),
-        tokenizer=tokenizers["target"],
-        packed=where.packed,
-        sources=sources,
-        fingerprints={side: fingerprint(folder) for side, folder in folders.items()},
-    )
+def load(name: str, folders: dict[str, Path], sources: dict[str, str], where: Placement, grafted: bool = False) -> Pair:
+    """Load a pair from its folders, `target` and `draft`; sources: what to call them in a record.
 
-
-def load_embedded(name: str, target_folder: Path, draft_folder: Path, where: Placement) -> Pair:
-    """Load a target and a draft that ships as a few trained layers between the target's own embeddings and head."""
-    target = _model(target_folder, where)
+    grafted: the draft's folder holds a few trained layers for between the target's own embeddings and head. One folder
+    for both is loaded once; packed, the target then drafts for itself in eight bits.
+    """
+    tokenizer = _tokenizer(folders["target"])
+    target = draft = _model(folders["target"], where)
+    if grafted:
+        draft = graft(target, folders["draft"])
+    elif folders["draft"] != folders["target"]:
+        check_same_vocabulary(tokenizer, _tokenizer(folders["draft"]))
+        draft = _model(folders["draft"], where)
     return Pair(
         name,
         target_model=target,
-        draft_model=graft(target, draft_folder),
-        tokenizer=_tokenizer(target_folder),
+        draft_model=draft,
+        tokenizer=tokenizer,
         packed=where.packed,
-        sources={"target": target_folder.name, "draft": draft_folder.name},
-        fingerprints={"target": fingerprint(target_folder), "draft": fingerprint(draft_folder)},
+        sources=sources,
+        fingerprints={side: fingerprint(folder) for side, folder in folders.items()},
     )
 
 

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from explorer.engine.weights import RegistryModel, WeightsError, is_here, local_or_hub, registry_model
+from explorer.engine.weights import RegistryModel, is_here, local_or_hub, registry_model
 from explorer.errors import UserError
 
 if TYPE_CHECKING:  # the list of pairs must show before torch is imported
@@ -22,26 +22,29 @@ class UnknownPair(UserError):
     """A pair name that is neither in the table nor of the form TARGET,DRAFT."""
 
 
+Reference = RegistryModel | Path | str  # in a registry package; trained layers that ship here; a hub id or a local path
+
+
 @dataclass(frozen=True, slots=True)
 class KnownPair:
-    """One pair of the table. The embedded pair's target is a RegistryModel and its draft a folder of trained layers."""
+    """One pair of the table, or one that was named on the spot."""
 
     name: str
     title: str
-    target: RegistryModel | str
-    draft: Path | str
+    target: Reference
+    draft: Reference
     download_gb: float | None = None
     suits: str = ""
 
     @property
     def is_embedded(self) -> bool:
+        """Whether it comes from a registry package: fetched on first use, without being asked for."""
         return isinstance(self.target, RegistryModel)
 
     @property
     def is_here(self) -> bool:
         """Whether it loads without a download."""
-        draft_is_here = self.draft.is_dir() if isinstance(self.draft, Path) else is_here(self.draft)
-        return draft_is_here and is_here(self.target)
+        return all(side.is_dir() if isinstance(side, Path) else is_here(side) for side in (self.target, self.draft))
 
 
 @cache
@@ -52,12 +55,14 @@ def known_pairs() -> tuple[KnownPair, ...]:
         name: RegistryModel(name, **{key: value for key, value in entry.items() if key != "license"})
         for name, entry in table["registry"].items()
     }
-    pairs = []
-    for name, entry in table["pairs"].items():
-        embedded = entry["target"] in models
-        sides = {"target": models.get(entry["target"], entry["target"])}
-        sides["draft"] = ASSETS / entry["draft"] if embedded else entry["draft"]
-        pairs.append(KnownPair(name, **{**entry, **sides}))
+
+    def reference(name: str) -> Reference:
+        return models.get(name) or (ASSETS / name if (ASSETS / name).is_dir() else name)
+
+    pairs = [
+        KnownPair(name, **{**entry, "target": reference(entry["target"]), "draft": reference(entry["draft"])})
+        for name, entry in table["pairs"].items()
+    ]
     return tuple(sorted(pairs, key=lambda pair: pair.name != table["default"]))
 
 
@@ -98,12 +103,21 @@ def load_pair(
 
     known = find_pair(name)
     where = loading.placement(device, dtype)
-    if known.is_embedded:
-        if not known.draft.is_dir():
-            raise WeightsError(f"the draft's layers are missing from {known.draft}: check the copy of this project")
-        return loading.load_embedded(known.name, registry_model(known.target, progress), known.draft, where)
-    references = {"target": known.target, "draft": known.draft}
-    folders = {side: local_or_hub(reference) for side, reference in references.items()}
-    # A record goes to other people: hub ids as they are, of a local path only the last part.
-    sources = {side: Path(name).name if Path(name).exists() else name for side, name in references.items()}
-    return loading.load(",".join(sources.values()), folders, sources, where)
+    sides = {"target": known.target, "draft": known.draft}
+    folders = {side: _folder(reference, progress) for side, reference in sides.items()}
+    sources = {side: _public_name(reference) for side, reference in sides.items()}
+    public = name if known in known_pairs() else ",".join(sources.values())
+    return loading.load(public, folders, sources, where, grafted=isinstance(known.draft, Path))
+
+
+def _folder(reference: Reference, progress: Callable[[str], None]) -> Path:
+    if isinstance(reference, RegistryModel):
+        return registry_model(reference, progress)
+    return reference if isinstance(reference, Path) else local_or_hub(reference)
+
+
+def _public_name(reference: Reference) -> str:
+    """A record goes to other people: hub ids as they are, of a local path only the last part."""
+    if isinstance(reference, RegistryModel):
+        return reference.name
+    return Path(reference).name if Path(reference).exists() else str(reference)

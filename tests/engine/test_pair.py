@@ -230,9 +230,11 @@ def test_known_pairs():
     names = [pair.name for pair in known_pairs()]
     assert names[0] == default_pair() == "smollm2-135m"
     assert len(set(names)) == len(names) >= 8
-    assert known_pairs()[0].is_embedded
-    for pair in known_pairs()[1:]:
-        assert pair.target.count("/") == pair.draft.count("/") == 1
+    embedded = [pair for pair in known_pairs() if pair.is_embedded]
+    assert [pair.name for pair in embedded] == ["smollm2-135m", "smollm2-135m-distilled"]
+    for pair in known_pairs():
+        if not pair.is_embedded:
+            assert pair.target.count("/") == pair.draft.count("/") == 1
         assert pair.download_gb
         assert pair.suits
         assert pair.title
