@@ -68,7 +68,9 @@ class Int8Linear:
         scales = weight.abs().amax(dim=1).clamp(min=1e-12).double() / 127
         zeros = torch.zeros(len(weight), dtype=torch.long)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # deprecation of the constructor; the kernel has no successor yet
+            warnings.simplefilter(
+                "ignore", UserWarning
+            )  # deprecation of the constructor; the kernel has no successor yet
             quantized = torch.quantize_per_channel(weight, scales, zeros, 0, torch.qint8)
         self.weight = torch.ops.quantized.linear_prepack(quantized, None)
         self.bias = bias
@@ -94,7 +96,8 @@ class _Layer:
 
     def __init__(self, layer: torch.nn.Module, head_dim: int, form: Form):
         attention, mlp = layer.self_attn, layer.mlp
-        parts = [_interleave(attention.q_proj, head_dim), _interleave(attention.k_proj, head_dim)]
+        # The scale of the attention scores is folded into the queries.
+        parts = [_interleave(attention.q_proj, head_dim, head_dim**-0.5), _interleave(attention.k_proj, head_dim)]
         parts.append((attention.v_proj.weight, attention.v_proj.bias))
         bias = None if parts[0][1] is None else torch.cat([bias for _, bias in parts])
         self.qkv = _pack(torch.cat([weight for weight, _ in parts]), bias, form)
@@ -105,14 +108,14 @@ class _Layer:
         self.mlp_norm = layer.post_attention_layernorm.weight
 
 
-def _interleave(projection: torch.nn.Linear, head_dim: int) -> tuple[Tensor, Tensor | None]:
-    """Reorder each head's rows so that the two halves that rotate together lie side by side.
+def _interleave(projection: torch.nn.Linear, head_dim: int, scale: float = 1.0) -> tuple[Tensor, Tensor | None]:
+    """Reorder each head's rows so that the two halves that rotate together lie side by side, and scale them.
 
     Queries and keys are permuted alike, so their products are the same; rotation becomes one complex multiplication.
     """
 
     def permute(rows: Tensor) -> Tensor:
-        return rows.unflatten(0, (-1, 2, head_dim // 2)).transpose(1, 2).flatten(0, 2)
+        return rows.unflatten(0, (-1, 2, head_dim // 2)).transpose(1, 2).flatten(0, 2) * scale
 
     return permute(projection.weight), None if projection.bias is None else permute(projection.bias)
 
@@ -175,49 +178,57 @@ class PackedContext:
     def close(self) -> None:
         """Free the cache."""
         model = self.language_model
-        self._keys = torch.empty(len(model.layers), 1, model.kv_heads, 0, model.head_dim)
-        self._values = torch.empty_like(self._keys)
+        # Keys and values of a position lie side by side, as they come out of the projection: one copy stores both.
+        self._cache = torch.empty(len(model.layers), 0, 2 * model.kv_heads, model.head_dim)
         self.length = 0
 
     def _forward(self, ids: Tensor, rows: int) -> Tensor:
+        """The whole model on one page. At a batch of one a CPU's time goes into calls as much as into numbers, so every
+        line is one operation where it can be, and small ones work in place on what was made just before."""
         start = perf_counter()
         model, n, past = self.language_model, len(ids), self.length
         total = past + n
         self._reserve(total)
-        groups = model.heads // model.kv_heads
-        qk_heads = model.heads + model.kv_heads
-        rotation = model.rotation[past:total, None]  # [n, 1, head_dim / 2]
-        mask = _causal_mask(n, past, groups)
-        x = F.embedding(ids, model.embedding)  # [n, d]
-        for layer, keys, values in zip(model.layers, self._keys, self._values):
-            qkv = layer.qkv(F.rms_norm(x, x.shape[-1:], layer.attention_norm, model.eps)).view(n, -1, model.head_dim)
-            rotated = torch.view_as_complex(qkv[:, :qk_heads].unflatten(-1, (-1, 2))) * rotation
-            qk = torch.view_as_real(rotated).flatten(-2)  # [n, heads + kv_heads, head_dim]
-            keys[0, :, past:total] = qk[:, model.heads :].transpose(0, 1)
-            values[0, :, past:total] = qkv[:, qk_heads:].transpose(0, 1)
-            # Queries that share a key head stand in its row dimension, so no key is ever repeated: [1, kv, groups * n, hd].
-            q = qk[:, : model.heads].unflatten(1, (model.kv_heads, groups)).permute(1, 2, 0, 3).flatten(1, 2)[None]
-            attended = F.scaled_dot_product_attention(q, keys[:, :, :total], values[:, :, :total], attn_mask=mask)
-            attended = attended[0].unflatten(1, (groups, n)).permute(2, 0, 1, 3).reshape(n, -1)  # [n, heads * hd]
+        heads, kv, hd = model.heads, model.kv_heads, model.head_dim
+        groups = heads // kv
+        rotation = model.rotation[past:total, None]  # [n, 1, hd / 2]
+        mask = _causal_mask(n, past, groups)  # [groups * n, total]
+        x = model.embedding[ids]  # [n, d]
+        for layer, cache in zip(model.layers, self._cache):
+            qkv = layer.qkv(_rms_norm(x, layer.attention_norm, model.eps)).view(n, heads + 2 * kv, hd)
+            torch.view_as_complex(qkv[:, : heads + kv].view(n, heads + kv, hd // 2, 2)).mul_(rotation)
+            cache[past:total] = qkv[:, heads:]
+            # Queries that share a key head stand in its row dimension, so no key is ever repeated.
+            q = qkv[:, :heads].view(n, kv, groups, hd).permute(1, 2, 0, 3).reshape(kv, groups * n, hd)
+            keys, values = cache[:total].transpose(0, 1).split(kv)  # [kv, total, hd]
+            scores = torch.bmm(q, keys.transpose(1, 2))  # [kv, groups * n, total]
+            if mask is not None:
+                scores += mask
+            attended = torch.bmm(scores.softmax(dim=-1), values)
+            attended = attended.view(kv, groups, n, hd).permute(2, 0, 1, 3).reshape(n, heads * hd)
             x = x + layer.out(attended)
-            gate, up = layer.gate_up(F.rms_norm(x, x.shape[-1:], layer.mlp_norm, model.eps)).chunk(2, dim=-1)
-            x = x + layer.down(F.silu(gate) * up)
+            gate_up = layer.gate_up(_rms_norm(x, layer.mlp_norm, model.eps))
+            gate, up = gate_up.split(gate_up.shape[1] // 2, dim=1)
+            x += layer.down(F.silu(gate).mul_(up))
         self.length = total
-        x = F.rms_norm(x[n - rows :], x.shape[-1:], model.norm, model.eps)
-        logits = model.head(x) if rows else x
+        logits = model.head(_rms_norm(x[n - rows :], model.norm, model.eps)) if rows else x
         self.forward_seconds += perf_counter() - start
         return logits
 
     def _reserve(self, length: int) -> None:
-        """Grow the KV buffers in steps, keeping what they hold."""
-        capacity = self._keys.shape[3]
+        """Grow the KV buffer in steps, keeping what it holds."""
+        capacity = self._cache.shape[1]
         if length > capacity:
             grown = -(-length // GROW) * GROW - capacity
-            self._keys, self._values = (F.pad(buffer, (0, 0, 0, grown)) for buffer in (self._keys, self._values))
+            self._cache = F.pad(self._cache, (0, 0, 0, 0, 0, grown))
+
+
+def _rms_norm(x: Tensor, weight: Tensor, eps: float) -> Tensor:
+    return x * x.square().mean(dim=-1, keepdim=True).add_(eps).rsqrt_() * weight
 
 
 def _causal_mask(n: int, past: int, groups: int) -> Tensor | None:
-    """Which of past + n keys each of groups * n queries may see; None where that is all of them."""
+    """What to add to the scores of groups * n queries over past + n keys; None where every key may be seen."""
     if n == 1:
         return None
-    return torch.ones(n, past + n, dtype=torch.bool).tril(past).repeat(groups, 1)
+    return torch.full((n, past + n), -torch.inf).triu_(past + 1).repeat(groups, 1)
