@@ -204,7 +204,7 @@ def test_after_every_round_the_caches_hold_the_committed_tokens(shape, config, m
 def held(context) -> int:
     """Positions in the tensors themselves, the same in every layer; a packed context's buffer is longer than what it holds."""
     if isinstance(context, PackedContext):
-        assert context._keys.shape[3] >= context.length
+        assert context._cache.shape[1] >= context.length
         return context.length
     (lengths,) = {layer.keys.shape[-2] for layer in context._cache.layers}
     return lengths
@@ -212,7 +212,7 @@ def held(context) -> int:
 
 def storage(context) -> set[int]:
     """Where the keys of a context lie in memory."""
-    keys = [context._keys] if isinstance(context, PackedContext) else [layer.keys for layer in context._cache.layers]
+    keys = [context._cache] if isinstance(context, PackedContext) else [layer.keys for layer in context._cache.layers]
     return {tensor.untyped_storage().data_ptr() for tensor in keys}
 
 
@@ -336,7 +336,7 @@ def test_closing_midway_frees_the_caches(rule, shape, make_pair, opened):
     for context in opened:
         assert context.closed
         assert context.length == 0
-        assert not context._keys.numel() if isinstance(context, PackedContext) else not context._cache.layers
+        assert not context._cache.numel() if isinstance(context, PackedContext) else not context._cache.layers
     assert next(running, None) is None
 
 
