@@ -57,6 +57,7 @@ class Line:
     prompts: int
     limit: float | None  # tokens per second if only model forwards took time
     overhead: float | None  # share of wall outside model forwards
+    times_plain_by_kind: dict[str, float]  # kind of prompt -> as times_plain
     seconds: Seconds | None  # summed over the last pass
 
 
@@ -77,10 +78,11 @@ def main(args: argparse.Namespace) -> int:
         chosen |= {row: run for row, run in their_rows(reference, base).items() if is_chosen(row, args.rows)}
 
     passes = measure(chosen, prompts, args.passes)
-    lines = [line(row, [one[row] for one in passes], [one[PLAIN] for one in passes]) for row in passes[0]]
+    kinds = [item.kind for item in items]
+    lines = [line(row, [one[row] for one in passes], [one[PLAIN] for one in passes], kinds) for row in passes[0]]
 
     provenance = pair.provenance()
-    print(table(lines))
+    print(table(lines), kind_table(lines), sep="\n\n")
     print(
         f"\nMeasured: {provenance.pair}, {len(prompts)} prompts of {args.prompts.name}, {base.max_new_tokens} tokens, "
         f"K = {base.draft_length}, {args.passes} passes, target {provenance.dtype['target']}, draft {provenance.dtype['draft']}, "
@@ -147,8 +149,16 @@ def measure(rows: dict[str, Runner], prompts: list[list[int]], passes: int) -> l
     return results
 
 
-def line(row: str, passes: list[list[Measured]], plain: list[list[Measured]]) -> Line:
-    """Pool one row's measurements; `plain` holds the same of plain greedy."""
+def line(row: str, passes: list[list[Measured]], plain: list[list[Measured]], kinds: list[str]) -> Line:
+    """Pool one row's measurements, one list a pass, one entry a prompt; `plain` holds the same of plain greedy."""
+
+    def times_plain(chosen: list[int]) -> float:
+        return statistics.median(
+            _speed([one[i] for i in chosen]) / _speed([reference[i] for i in chosen])
+            for one, reference in zip(passes, plain)
+        )
+
+    everything = list(range(len(kinds)))
     speeds = [_speed(one) for one in passes]
     last = passes[-1]
     tokens, wall = sum(len(m.ids) for m in last), sum(m.wall for m in last)
@@ -159,7 +169,10 @@ def line(row: str, passes: list[list[Measured]], plain: list[list[Measured]]) ->
         tokens_per_second=statistics.median(speeds),
         slowest_pass=min(speeds),
         fastest_pass=max(speeds),
-        times_plain=statistics.median(speed / _speed(reference) for speed, reference in zip(speeds, plain)),
+        times_plain=times_plain(everything),
+        times_plain_by_kind={
+            kind: times_plain([i for i in everything if kinds[i] == kind]) for kind in dict.fromkeys(kinds)
+        },
         tau=tokens / sum(m.passes for m in last),
         same_ids=sum(m.ids == reference.ids for m, reference in zip(last, plain[-1])),
         prompts=len(last),
@@ -196,6 +209,17 @@ def table(lines: list[Line]) -> str:
         ]
         for one in lines
     ]
+    return _markdown(head, body)
+
+
+def kind_table(lines: list[Line]) -> str:
+    """Times plain greedy by kind of prompt, as a Markdown table."""
+    kinds = list(lines[0].times_plain_by_kind)
+    body = [[one.row, *(f"{one.times_plain_by_kind[kind]:.2f}" for kind in kinds)] for one in lines]
+    return _markdown(["x plain", *kinds], body)
+
+
+def _markdown(head: list[str], body: list[list[str]]) -> str:
     return "\n".join("| " + " | ".join(cells) + " |" for cells in [head, ["---"] * len(head), *body])
 
 

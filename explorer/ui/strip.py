@@ -2,13 +2,13 @@
 
 Line 1 says which run it is and under which settings; each further line is an *event*: a round, a change of phase, the
 end. Within a run the text only grows, so the page is sent and parses just its tail. Fields are short because all of them
-travel again with the last update; `docs/` has no copy of this table:
+travel again with the last update:
 
 header  run, and the settings that judge: rule, theta, entropy, window, includes, never, k, budget, temperature, pair
 round   k drafted, kept, w verdict letters, sec, tokens [..]
 token   v kind, t text it adds, x bytes where it is not whole characters, o label of a stop token (adds no text),
-        f where it was drafted if not by the draft model, q draft's probability, p target's, n normalized entropy, s top-3 entropy, a [text, probability, ...] the target's
-        likeliest, i index of this token in `a`;
+        f where it was drafted if not by the draft model, q draft's probability, p target's, n normalized entropy,
+        s top-3 entropy, a [text, probability, ...] the target's likeliest, i index of this token in `a`;
         deferred: c the target's own choice; correction: d {t, f, q, p, i, why, m} the refused draft token
 phase   phase, and optionally a message
 tail    a last piece of text: bytes that never became a character
