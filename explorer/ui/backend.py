@@ -62,14 +62,15 @@ class Backend:
             self._worker.submit(rounds.close)  # behind the round that may still be running
 
     def baseline(self, pair: Pair, prompt: Prompt, config: DecodeConfig) -> Generator[str, None, Baseline]:
-        """Plain greedy decoding of the same prompt, yielding a chance to stop after every token."""
+        """Plain greedy decoding of the same prompt, yielding chances to stop."""
         from explorer.engine.recorder import baseline, plain
 
         rounds = []
         running = self.decode(pair, prompt, plain(config))
         try:
             for round_ in running:
-                rounds.append(round_)
+                if round_ is not None:
+                    rounds.append(round_)
                 yield ""
         finally:
             running.close()
