@@ -9,7 +9,7 @@ from typing import Any
 
 TITLE = "Speculative decoding explorer"
 LEAD = (
-    "A small draft model guesses several tokens ahead; a large target model checks them all in one pass. "
+    "A fast draft model guesses several tokens ahead; the target model checks them all in one pass. "
     "Colour and mark show what became of each guess."
 )
 
