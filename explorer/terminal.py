@@ -1,4 +1,4 @@
-"""A run on a terminal: verdicts as colour and mark, one line of text per round, the summary. Plain when not a terminal."""
+"""A run on a terminal: verdicts as colour and mark, the summary. Plain when not a terminal."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 
 from explorer.analysis.metrics import Summary
-from explorer.pieces import piece_of
 from explorer.trace import Round, Seconds, Trace
 from explorer.verdicts import Verdict
 
@@ -63,18 +62,6 @@ class Printer:
             for kind, group in groupby(released, key=lambda item: item[1])
         )
         return "".join(f"\033[{_STYLES[kind]}m{text}\033[0m" if self._colour else text for kind, text in groups)
-
-
-def round_line(index: int, round_: Round, vocabulary: Mapping[int, bytes]) -> str:
-    """One round as one line of text: letters of the verdicts, kept of drafted, and what ended it."""
-    letters = "".join(LETTERS[verdict] for verdict in round_.verdicts) or "-"
-    own = piece_of(vocabulary[round_.committed[-1]]).label
-    line = f"round {index + 1}: {letters}  kept {round_.kept} of {len(round_.drafted)}, {round_.last} {own!r}"
-    if round_.cut is not None:
-        row, verdict = round_.rows[round_.cut], round_.verdicts[round_.cut]
-        drafted = piece_of(vocabulary[round_.drafted[round_.cut]]).label
-        line += f" for {drafted!r} ({verdict}, entropy {row.entropy_normalized:.3f} / {row.entropy_top3:.3f} nats)"
-    return line
 
 
 def summary_text(summary: Summary, trace: Trace) -> str:
