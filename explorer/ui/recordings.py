@@ -1,0 +1,67 @@
+"""Recorded runs: the traces under examples/runs as the page shows them. No models, no torch."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from explorer.config import DecodeConfig
+from explorer.errors import UserError
+from explorer.trace import Trace
+from explorer.ui import lines, texts
+from explorer.ui.report import end_event
+
+log = logging.getLogger(__name__)
+
+RUNS = Path(__file__).parents[2] / "examples" / "runs"
+LABEL_LENGTH = 64  # characters of the prompt in a list of runs
+
+
+@dataclass(frozen=True)
+class Recording:
+    """One recorded run, ready to be shown: `text` is the whole run as `lines.py` writes it."""
+
+    name: str
+    label: str
+    pair: str
+    prompt: str
+    config: DecodeConfig
+    text: str
+
+
+def recordings(titles: Mapping[str, str], folder: Path = RUNS) -> tuple[Recording, ...]:
+    """All runs of the folder in the order of their file names; a file that is no trace is left out, with a warning.
+
+    titles: of the known pairs, by name; another pair goes by its name.
+    """
+    found = []
+    for path in sorted(folder.glob("*.json")):
+        try:
+            found.append(_recording(path.stem, Trace.load(path), titles))
+        except UserError as error:
+            log.warning("%s is left out: %s", path.name, error)
+    return tuple(found)
+
+
+def run_text(run: str, title: str, trace: Trace) -> str:
+    """A whole trace as the text of a finished run."""
+    encoder = lines.RunEncoder(trace.vocabulary, frozenset(trace.stop_ids))
+    head = lines.header(run, trace.provenance.pair, title, lines.question(trace.prompt), trace.config, trace.provenance)
+    return "".join([head, *map(encoder.round, trace.rounds), encoder.tail(), lines.line(end_event(trace))])
+
+
+def _recording(name: str, trace: Trace, titles: Mapping[str, str]) -> Recording:
+    pair = trace.provenance.pair
+    prompt = lines.question(trace.prompt)
+    short = " ".join(prompt.split())
+    short = short if len(short) <= LABEL_LENGTH else short[: LABEL_LENGTH - 1].rstrip() + "…"
+    return Recording(
+        name=name,
+        label=texts.RECORDING_LABEL.format(prompt=short, pair=titles.get(pair, pair)),
+        pair=pair,
+        prompt=prompt,
+        config=trace.config,
+        text=run_text(f"recorded {name}", titles.get(pair, pair), trace),
+    )
