@@ -47,10 +47,13 @@ function makeCard(onUnpin) {
   return { root, clear, show };
 }
 
+// Style classes of a kind: all ways to be refused look alike, and each has its own name besides.
+const kindClass = (kind) => (kind.startsWith("rejected:") ? `rejected ${kind.replace(":", "-")}` : kind);
+
 // The name of a kind in its colours, with its mark.
 function badge(kind, kinds) {
   const words = kinds[kind] ?? TEXT.others[kind];
-  return make("span", `badge ${kind.replace(":", " ")}`, make("b", "", words.mark), " " + words.name);
+  return make("span", `badge ${kindClass(kind)}`, make("b", "", words.mark), " " + words.name);
 }
 
 // How far behind a position the next mismatch follows; undefined where none does.

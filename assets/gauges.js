@@ -134,7 +134,10 @@ function makeDotPlot(measure, { onPick, onTheta, onMeasure }) {
     if (best) onPick(last[0][best.index].round, last[0][best.index].position);
   });
 
-  const settle = (value) => onTheta(+Math.max(0, Math.min(ENTROPY_MAXIMUM[measure], value)).toFixed(3));
+  const settle = (value) => {
+    theta = +Math.max(0, Math.min(ENTROPY_MAXIMUM[measure], value)).toFixed(3); // at once: the next key may come before the next frame
+    onTheta(theta);
+  };
   handle.addEventListener("pointerdown", (event) => { handle.setPointerCapture(event.pointerId); handle.focus(); event.preventDefault(); });
   handle.addEventListener("pointermove", (event) => {
     if (!handle.hasPointerCapture(event.pointerId)) return;

@@ -13,13 +13,25 @@ function makeLanes(onPick) {
   columns.setAttribute("aria-label", words.columns);
   const grid = make("div", "lane-grid");
   const scroller = make("div", "lane-scroll", grid);
+  let drawn = "", thetaMark = null; // what the grid shows, and the line of theta in it
   root.append(title, scroller, sentence);
-  const clear = () => { root.hidden = true; };
+  const clear = () => { root.hidden = true; drawn = ""; };
 
-  // at: as for the card, position being the one on show; scale: the entropy at the top of the bars.
+  // at: as for the card, position being the one on show; scale: the entropy at the top of the bars. Where theta moved and no
+  // outcome did, only the line of theta is drawn again.
   function draw(at, scale, progress) {
-    const { round, settings, judged } = at;
+    const { run, round, position, settings, judged } = at;
     root.hidden = false;
+    const sides = round.entropy[settings.entropy].map((value) => value >= settings.theta);
+    const key = [run.head.run, round.index, position, judged.verdicts, sides, scale, progress.rounds, ...RULE_KNOBS.filter((name) => name !== "theta").map((name) => settings[name])].join();
+    if (key !== drawn) build(at, scale, progress);
+    drawn = key;
+    if (thetaMark) placeTheta(thetaMark, settings, scale);
+    sentence.replaceChildren(...roundSentence(at));
+  }
+
+  function build(at, scale, progress) {
+    const { round, settings, judged } = at;
     const count = round.size + 1;
     const names = ["position", "draft", "target", "verdict", "entropy"];
     const hasWindows = settings.rule === "fly" && round.size > 0;
@@ -39,10 +51,8 @@ function makeLanes(onPick) {
     const cells = [];
     for (let position = 0; position < count; position++) cells.push(column({ ...at, position }, position === at.position, scale));
     columns.replaceChildren(...cells);
-    grid.replaceChildren(list, columns, ...(settings.rule === "fly" ? [thetaLine(settings, scale)] : []),
-      ...(hasWindows ? windows(at) : []), ...blocks(round, names.length));
-    sentence.replaceChildren(...roundSentence(at));
-    return sentence.textContent;
+    thetaMark = settings.rule === "fly" ? thetaLine() : null;
+    grid.replaceChildren(list, columns, ...(thetaMark ? [thetaMark] : []), ...(hasWindows ? windows(at) : []), ...blocks(round, names.length));
   }
 
   function pick(event) {
@@ -70,63 +80,58 @@ function column(at, selected, scale) {
   const own = position === round.size;
   const kind = kindAt(judged, position);
   const verdict = own ? null : judged.verdicts[position];
-  const refused = verdict?.startsWith("rejected");
+  const hidden = own && position > judged.kept; // no bonus behind a cut
   const match = !own && round.match[position];
   const cell = make("div", `lane ${verdict === "discarded" || position > judged.kept ? "faded" : kind}`);
   cell.dataset.position = position;
   cell.setAttribute("role", "option");
   cell.setAttribute("aria-selected", String(selected));
   cell.tabIndex = selected ? 0 : -1;
-  const text = (token) => tokenChip(run.pieces[token].text);
-  const draft = make("span", "lane-cell of-draft");
-  if (!own) {
-    const chip = text(round.drafted[position]);
-    chip.classList.add(...(refused ? ["struck"] : verdict === "discarded" ? ["plain"] : ["tok", kind]));
-    draft.append(chip);
-    if (round.source[position] !== "model") draft.append(make("small", "", words.sources[round.source[position]] ?? round.source[position]));
-  }
-  const target = make("span", "lane-cell of-target");
-  const hidden = own && position > judged.kept; // no bonus behind a cut
-  if (match) target.append(make("span", "agrees", words.agrees));
-  else if (!hidden) {
-    const chip = text(round.choice[position]);
-    chip.classList.add(...(position === judged.kept ? ["tok", kind] : ["plain"]));
-    target.append(chip);
-  }
+  // Each cell says what its row says, so that the column reads as a sentence.
+  const part = (row, ...children) => make("span", `lane-cell of-${row}`, ...(children.length ? [make("span", "sr-only", words.rows[row] + " ")] : []), ...children);
+  const chip = (token, ...classes) => {
+    const node = quote(run.pieces[token].text);
+    node.classList.add("chip", ...classes);
+    return node;
+  };
+  const draft = own ? part("draft") : part("draft",
+    chip(round.drafted[position], ...(verdict.startsWith("rejected") ? ["struck"] : verdict === "discarded" ? ["plain"] : ["tok", kind])),
+    ...(round.source[position] === "model" ? [] : [make("small", "", words.sources[round.source[position]] ?? round.source[position])]));
+  const target = match ? part("target", make("span", "agrees", words.agrees)) : hidden ? part("target")
+    : part("target", chip(round.choice[position], ...(position === judged.kept ? ["tok", kind] : ["plain"])));
   const shown = own ? (hidden ? null : "bonus") : verdict;
-  const name = shown && (kinds[shown] ?? TEXT.others[shown]);
-  const mark = make("span", "lane-cell of-verdict",
-    ...(name ? [make("span", `mark ${shown.replace(":", " ")}`, name.mark), make("span", "verdict-name", name.short ?? name.name)] : []));
+  const nameOf = (one) => kinds[one] ?? TEXT.others[one];
   const recorded = own ? null : round.judged.verdicts[position];
-  if (!own && recorded !== verdict) mark.append(make("small", "was", say(words.was, { mark: (kinds[recorded] ?? TEXT.others[recorded]).mark })));
-  cell.append(make("span", "lane-cell of-position", own ? words.own : String(position + 1)), draft, target, mark,
-    hidden ? make("span", "lane-cell of-entropy") : entropyBar(round.entropy[settings.entropy][position], settings, scale, !own && !match));
-  cell.setAttribute("aria-label", hidden ? words.no_bonus : columnWords(at, kind));
+  const letter = shown && make("span", `mark ${kindClass(shown)}`, nameOf(shown).mark);
+  letter?.setAttribute("aria-hidden", "true");
+  const mark = shown === null ? part("verdict") : part("verdict", letter, make("span", "verdict-name", nameOf(shown).short ?? nameOf(shown).name),
+    ...(recorded === verdict ? [] : [make("small", "was", say(words.was, { kind: nameOf(recorded).short ?? nameOf(recorded).name }))]));
+  const value = round.entropy[settings.entropy][position];
+  const doubt = hidden ? part("entropy") : part("entropy", entropyBar(value, settings, scale, !own && !match), make("span", !own && !match ? "figure" : "figure quiet", short(value)));
+  cell.append(part("position", own ? words.own : String(position + 1)), draft, target, mark, doubt);
   return cell;
 }
 
-function tokenChip(text) {
-  const chip = quote(text);
-  chip.classList.add("chip");
-  return chip;
-}
-
 function entropyBar(value, settings, scale, judgedHere) {
-  const loose = settings.rule === "fly";
-  const tone = !judgedHere ? "idle" : !loose ? "" : value >= settings.theta ? "above" : "below";
+  const tone = !judgedHere ? "idle" : settings.rule !== "fly" ? "" : value >= settings.theta ? "above" : "below";
   const bar = make("span", `bar-fill ${tone}`);
   bar.style.height = Math.min(1, value / scale) * 100 + "%";
-  return make("span", "lane-cell of-entropy", make("span", "bar-room", bar), make("span", judgedHere ? "figure" : "figure quiet", short(value)));
+  return make("span", "bar-room", bar);
 }
 
-// The cut line across all columns; above the scale it sits at the top and says so.
-function thetaLine(settings, scale) {
-  const beyond = settings.theta > scale;
-  const line = make("span", beyond ? "theta-line beyond" : "theta-line", make("span", "theta-name", say(TEXT.lanes.theta, { theta: short(settings.theta) }) + (beyond ? " ↑" : "")));
-  line.style.setProperty("--at", Math.min(1, settings.theta / scale));
-  const overlay = make("span", "theta-overlay", line);
+// The cut line across all columns.
+function thetaLine() {
+  const overlay = make("span", "theta-overlay", make("span", "theta-line", make("span", "theta-name")));
   overlay.setAttribute("aria-hidden", "true");
   return overlay;
+}
+
+// Above the scale it sits at the top and says so.
+function placeTheta(overlay, { theta }, scale) {
+  const line = overlay.firstChild, beyond = theta > scale;
+  line.classList.toggle("beyond", beyond);
+  line.style.setProperty("--at", Math.min(1, theta / scale));
+  line.firstChild.textContent = say(TEXT.lanes.theta, { theta: short(theta) }) + (beyond ? " ↑" : "");
 }
 
 // The look-ahead windows of the mismatches that were judged, as pieces of a timeline. Those of kept mismatches never overlap.
@@ -164,7 +169,7 @@ function windows({ round, judged, settings }) {
 function blocks(round, row) {
   let from = 0;
   return round.blocks.map((block) => {
-    const item = make("span", `pacer-block ${block.passed ? "passed" : "stopped"}`, make("span", "pacer-bar"),
+    const item = make("span", `pacer-block ${block.mean === null ? "unscored" : block.passed ? "passed" : "stopped"}`, make("span", "pacer-bar"),
       make("span", "pacer-words", block.mean === null ? TEXT.lanes.blocks.unscored
         : say(block.passed ? TEXT.lanes.blocks.passed : TEXT.lanes.blocks.stopped, { mean: number(block.mean), threshold: block.threshold === null ? "–" : number(block.threshold) })));
     if (block.mean !== null) {
@@ -176,19 +181,6 @@ function blocks(round, row) {
     item.style.gridRow = row;
     from += block.size;
     return item;
-  });
-}
-
-// One column in words, for a screen reader.
-function columnWords(at, kind) {
-  const { run, round, position, settings } = at;
-  const words = TEXT.lanes.spoken;
-  const name = (at.kinds[kind] ?? TEXT.others[kind]).name;
-  const text = (token) => visible(run.pieces[token].text);
-  if (position === round.size) return say(words.own, { token: text(round.choice[position]), name });
-  return say(round.match[position] ? words.match : words.mismatch, {
-    position: position + 1, draft: text(round.drafted[position]), target: text(round.choice[position]),
-    name: position === at.judged.kept ? TEXT.others[at.judged.verdicts[position]].name : name, h: short(round.entropy[settings.entropy][position]),
   });
 }
 

@@ -52,7 +52,11 @@ const root = make("div", "run-view",
   lanes.root, gauges.root, compare.root, summary.root, table.root, whatif.root);
 element.append(root);
 for (const part of [scrubber, lanes, gauges, compare, summary, table, whatif]) part.clear();
-const controls = connectControls(root, (settings) => { moved = settings; redrawSoon(); });
+const controls = connectControls(root, (settings) => {
+  const known = moved && sameRule(settings, moved); // an answer to what the view itself asked for
+  moved = settings;
+  if (!known) redrawSoon();
+});
 
 // Settings -----------------------------------------------------------------------------------------------------------
 
@@ -100,7 +104,6 @@ function redraw() {
   scrubber.draw(run, again, at.round);
   lanes.draw(viewOf(at, judgedBy), top[judgedBy.entropy], { round: at.round + 1, rounds: run.rounds.length });
   gauges.draw(run, judgedOf, judgedBy, at);
-  root.classList.toggle("in-doubt", Boolean(again));
   lanes.root.classList.toggle("unsure", Boolean(again?.rounds[at.round].counterfactual));
   if (other) whatif.draw(run, again, settings, refusal, BUSY.includes(run.phase));
   else whatif.clear();
@@ -281,7 +284,6 @@ function begin(head) {
   counts = {}; again = moved = at = hovered = null; pinned = false; follow = true;
   top = Object.fromEntries(Object.keys(ENTROPY_MAXIMUM).map((measure) => [measure, 0.01]));
   for (const part of [strip, card, scrubber, lanes, gauges, compare, summary, table, whatif]) part.clear();
-  root.classList.remove("in-doubt");
   notes.replaceChildren(...head.notes.map((note) => make("p", "note", note)));
   drawOrigin(head.provenance);
   drawLegend();
