@@ -51,6 +51,7 @@ class Float32Linear:
     def __init__(self, weight: Tensor, bias: Tensor | None):
         self.weight = torch.ops.mkldnn._reorder_linear_weight(weight.contiguous(), None)
         self.bias = bias
+        self.weight_bytes = 4 * weight.numel()
 
     def __call__(self, x: Tensor) -> Tensor:
         return torch.ops.mkldnn._linear_pointwise(x, self.weight, self.bias, "none", [], "")
@@ -74,6 +75,7 @@ class Int8Linear:
             quantized = torch.quantize_per_channel(weight, scales, zeros, 0, torch.qint8)
         self.weight = torch.ops.quantized.linear_prepack(quantized, None)
         self.bias = bias
+        self.weight_bytes = weight.numel() + scales.nbytes + zeros.nbytes
         self._pin = torch.zeros(1, weight.shape[1])
         self._pin[0, 0], self._pin[0, -1] = 1, -1
 
@@ -147,6 +149,12 @@ class PackedModel:
     @property
     def dtype_name(self) -> str:
         return f"{self.form} packed"
+
+    @property
+    def weight_bytes(self) -> int:
+        """Memory of the weights: projections, head and embedding, which two models made from one share."""
+        projections = [p for layer in self.layers for p in (layer.qkv, layer.out, layer.gate_up, layer.down)]
+        return self.embedding.nbytes + sum(p.weight_bytes for p in [*projections, self.head])
 
     def open(self) -> PackedContext:
         """Start an empty sequence on these weights."""
