@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
 
-from explorer import cases, distill, terminal
+from explorer import cases, distill, pacer, terminal
 from explorer.analysis.metrics import summarize
 from explorer.analysis.replay import first_change, replay
 from explorer.config import PRESETS, THETA_OF_MEASURE, DecodeConfig, Knob, knobs
@@ -102,6 +102,10 @@ def _parser() -> argparse.ArgumentParser:
     distilling = commands.add_parser("distill", help="make the draft of the embedded pair")
     distill.add_arguments(distilling)
     distilling.set_defaults(command=distill.main)
+
+    pacing = commands.add_parser("pacer", help="collect for, train and evaluate PACER's pre-verification layer")
+    pacer.add_arguments(pacing)
+    pacing.set_defaults(command=pacer.main)
 
     return parser
 

@@ -148,8 +148,8 @@ class PackedModel:
     def dtype_name(self) -> str:
         return f"{self.form} packed"
 
-    def open(self) -> PackedContext:
-        """Start an empty sequence on these weights."""
+    def open(self, states: bool = False) -> PackedContext:
+        """Start an empty sequence on these weights; `states` changes nothing here: they cost nothing to keep."""
         return PackedContext(self)
 
 
@@ -160,6 +160,7 @@ class PackedContext:
         self.language_model = model
         self.length = 0
         self.forward_seconds = 0.0
+        self.states: Tensor | None = None  # [rows, d] of the last feed, after the final norm: the head's input
         self.close()
 
     def prefill(self, ids: Tensor) -> None:
@@ -170,6 +171,12 @@ class PackedContext:
     def feed(self, ids: Tensor, rows: int) -> Tensor:
         """Feed ids [n] and return float32 logits [rows, V] of the last `rows` of them."""
         return self._forward(ids, rows)
+
+    def branch(self, ids: Tensor, positions: Tensor, visible: Tensor) -> Tensor:
+        """Feed ids [n] of several continuations at once: logits [n, V]; positions and visible as in Context.branch."""
+        bias = torch.zeros(visible.shape).masked_fill_(~visible, -torch.inf)
+        groups = self.language_model.heads // self.language_model.kv_heads
+        return self._forward(ids, len(ids), positions, bias.repeat(groups, 1))
 
     def crop(self, length: int) -> None:
         """Take tokens back so that at most `length` are held."""
@@ -182,7 +189,9 @@ class PackedContext:
         self._cache = torch.empty(len(model.layers), 0, 2 * model.kv_heads, model.head_dim)
         self.length = 0
 
-    def _forward(self, ids: Tensor, rows: int) -> Tensor:
+    def _forward(
+        self, ids: Tensor, rows: int, positions: Tensor | None = None, mask: Tensor | None = None
+    ) -> Tensor:
         """The whole model on one page. At a batch of one a CPU's time goes into calls as much as into numbers, so every
         line is one operation where it can be, and small ones work in place on what was made just before."""
         start = perf_counter()
@@ -191,8 +200,8 @@ class PackedContext:
         self._reserve(total)
         heads, kv, hd = model.heads, model.kv_heads, model.head_dim
         groups = heads // kv
-        rotation = model.rotation[past:total, None]  # [n, 1, hd / 2]
-        mask = _causal_mask(n, past, groups)  # [groups * n, total]
+        rotation = (model.rotation[past:total] if positions is None else model.rotation[positions])[:, None]
+        mask = _causal_mask(n, past, groups) if mask is None else mask  # [groups * n, total]
         x = model.embedding[ids]  # [n, d]
         for layer, cache in zip(model.layers, self._cache):
             qkv = layer.qkv(_rms_norm(x, layer.attention_norm, model.eps)).view(n, heads + 2 * kv, hd)
@@ -211,7 +220,8 @@ class PackedContext:
             gate, up = gate_up.split(gate_up.shape[1] // 2, dim=1)
             x += layer.down(F.silu(gate).mul_(up))
         self.length = total
-        logits = model.head(_rms_norm(x[n - rows :], model.norm, model.eps)) if rows else x
+        self.states = _rms_norm(x[n - rows :], model.norm, model.eps)
+        logits = model.head(self.states) if rows else x
         self.forward_seconds += perf_counter() - start
         return logits
 
