@@ -66,7 +66,9 @@ class Context:
     def __init__(self, language_model: LanguageModel, states: bool = False):
         self.language_model = language_model
         self._wants_states = states
-        self.states: torch.Tensor | None = None  # [rows, d] of the last feed if wanted: after the final norm, the head's input
+        self.states: torch.Tensor | None = (
+            None  # [rows, d] of the last feed if wanted: after the final norm, the head's input
+        )
         # Without a config every layer keeps all positions, so sliding-window models roll back too: their window is in
         # the attention mask.
         self._cache = DynamicCache()

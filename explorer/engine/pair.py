@@ -8,6 +8,7 @@ from importlib.metadata import version
 import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
+from explorer.engine.lengths import BlockScorer
 from explorer.engine.model import LanguageModel
 from explorer.engine.packed import Form, PackedModel, supports
 from explorer.engine.vocabulary import Vocabulary
@@ -52,6 +53,9 @@ class Pair:
         self.stop_ids = stop_ids_of(target_model, tokenizer)
         self.sources = sources or {"target": type(target_model).__name__, "draft": type(draft_model).__name__}
         self.fingerprints = fingerprints or {}
+        self.scorer: BlockScorer | None = (
+            None  # PACER's layer for this draft, where one was put here (pacer/shipped.py)
+        )
 
     @property
     def context_limit(self) -> int | None:

@@ -9,13 +9,17 @@ from explorer.prompts import EXAMPLES, HELD_OUT
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--pair", metavar="P", help="a name of `explorer pairs`, or TARGET,DRAFT (default: the embedded pair)")
+    parser.add_argument(
+        "--pair", metavar="P", help="a name of `explorer pairs`, or TARGET,DRAFT (default: the embedded pair)"
+    )
     parser.add_argument("--data", type=Path, default=Path("runs/pacer/data"), help="folder of the shards")
     parser.add_argument("--device", metavar="D", help="default: cuda if present, else cpu")
     steps = parser.add_subparsers(dest="step", required=True)
 
     collect = steps.add_parser("collect", help="write the missing shards of rounds")
-    collect.add_argument("--rule", choices=("exact", "fly"), default="exact", help="fly asks the target about branches too")
+    collect.add_argument(
+        "--rule", choices=("exact", "fly"), default="exact", help="fly asks the target about branches too"
+    )
     collect.add_argument("--shards", type=_shards, default=range(40), metavar="START:STOP")
     collect.add_argument("--rows", type=int, default=32, help="prompts per shard")
     collect.add_argument("--max-new-tokens", type=int, default=96)

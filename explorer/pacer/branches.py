@@ -92,9 +92,7 @@ def draft_text(draft, ids: Tensor, prompt_length: int, stop_ids: frozenset[int])
     )  # fmt: skip
 
 
-def _grow(
-    context: Context, token: Tensor, position: Tensor, stop_ids: frozenset[int]
-) -> tuple[Tensor, Tensor, Tensor]:
+def _grow(context: Context, token: Tensor, position: Tensor, stop_ids: frozenset[int]) -> tuple[Tensor, Tensor, Tensor]:
     """Draft BRANCH tokens behind each of `token` [G], all branches side by side; ids, probabilities, states by branch."""
     count, trunk = len(token), context.length
     ids, probs, states = [], [], []

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import random
 import time
 from collections.abc import Callable
@@ -19,8 +18,8 @@ import torch
 
 from explorer.distill.generate import MAX_PROMPT, answer_batch, chat_ids
 from explorer.distill.prompts import Exclusion, seed_prompts
-from explorer.errors import UserError
 from explorer.engine.model import LanguageModel
+from explorer.errors import UserError
 from explorer.pacer.branches import draft_text, judge_branches
 from explorer.pacer.data import LOWEST_THETA, Text, write_shard
 from explorer.pacer.sides import Sides
@@ -37,7 +36,9 @@ def collect(
     settings = settings | sides.provenance | {"exclude": [path.name for path in exclude]}
     manifest = folder / "settings.json"
     if manifest.exists() and json.loads(manifest.read_text()) != settings:
-        raise UserError(f"{folder} was begun with other settings or weights ({manifest}): use the same or another folder")
+        raise UserError(
+            f"{folder} was begun with other settings or weights ({manifest}): use the same or another folder"
+        )
     manifest.write_text(json.dumps(settings, indent=1))
     excluded = Exclusion(exclude)
     for index in shards:
@@ -63,7 +64,12 @@ def make_shard(sides: Sides, index: int, settings: dict, excluded: Exclusion) ->
     vocab_size = len(sides.tokenizer)
     with torch.inference_mode():
         answers = answer_batch(
-            sides.target, ids, [0.0] * len(ids), settings["max_new"], sides.tokenizer.eos_token_id, vocab_size=vocab_size
+            sides.target,
+            ids,
+            [0.0] * len(ids),
+            settings["max_new"],
+            sides.tokenizer.eos_token_id,
+            vocab_size=vocab_size,
         )
     texts = []
     for answer in answers:

@@ -21,7 +21,9 @@ from explorer.config import DecodeConfig
 from explorer.verdicts import judge
 
 BRANCH = 12  # tokens a branch holds after the draft's own choice
-LOWEST_THETA = 0.02  # normalized; branches whose mismatch lies below were not shown to the target: no theta here keeps them
+LOWEST_THETA = (
+    0.02  # normalized; branches whose mismatch lies below were not shown to the target: no theta here keeps them
+)
 
 
 @dataclass
@@ -146,7 +148,9 @@ def kept(round_: Round, config: DecodeConfig, stop_ids: frozenset[int] = frozens
     return judgement.kept
 
 
-def walk(text: Text, lengths: Iterator[int], config: DecodeConfig, stop_ids: frozenset[int]) -> Iterator[tuple[Round, int]]:
+def walk(
+    text: Text, lengths: Iterator[int], config: DecodeConfig, stop_ids: frozenset[int]
+) -> Iterator[tuple[Round, int]]:
     """Speculative decoding of a text in rounds of the given draft lengths: each draft with how many of it were kept.
 
     Under the loose rule a round may leave the trunk; the next one then starts behind the row where it left.
