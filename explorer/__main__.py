@@ -11,10 +11,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
 
-from explorer import cases, distill, terminal
+from explorer import cases, distill, pacer, terminal
 from explorer.analysis.metrics import summarize
 from explorer.analysis.replay import first_change, replay
-from explorer.config import PRESETS, THETA_OF_MEASURE, DecodeConfig, Knob, knobs
+from explorer.config import POLICY_DEFAULTS, PRESETS, THETA_OF_MEASURE, DecodeConfig, Knob, knobs
 from explorer.errors import UserError
 from explorer.pieces import text_of
 from explorer.prompts import HELD_OUT
@@ -107,6 +107,10 @@ def _parser() -> argparse.ArgumentParser:
     distill.add_arguments(distilling)
     distilling.set_defaults(command=distill.main)
 
+    pacing = commands.add_parser("pacer", help="collect for, train and evaluate PACER's pre-verification layer")
+    pacer.add_arguments(pacing)
+    pacing.set_defaults(command=pacer.main)
+
     return parser
 
 
@@ -157,12 +161,14 @@ def _count(text: str) -> int:
 
 
 def _config(args: argparse.Namespace, base: DecodeConfig) -> DecodeConfig:
-    """`base` with the options that were given; a measure given without a theta brings its own theta."""
+    """`base` with the options that were given; a measure brings its own theta, a length policy its own thresholds."""
     given = {knob.name: getattr(args, knob.name) for knob in knobs() if hasattr(args, knob.name)}
     if "stop_strings" in given:
         given["stop_strings"] = tuple(given["stop_strings"])
     if given.get("entropy", base.entropy) != base.entropy and "theta" not in given:
         given["theta"] = THETA_OF_MEASURE[given["entropy"]]
+    if given.get("length", base.length) != base.length:
+        given = POLICY_DEFAULTS[given["length"]] | given
     return replace(base, **given)
 
 

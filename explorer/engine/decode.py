@@ -29,7 +29,7 @@ def decode(pair: Pair, prompt_ids: list[int], config: DecodeConfig) -> Iterator[
     device = pair.target.device
     sampler = Sampler(config.temperature, config.seed, device)
     stops = StopRule(config, pair.stop_ids, pair.vocabulary)
-    length_policy = make_length_policy(config)
+    policy = make_length_policy(config, pair.scorer)
     target = pair.target.open()
     drafter = None if config.rule == "autoregressive" else make_drafter(pair, config, sampler)
     prompt_length = len(prompt_ids)
@@ -42,22 +42,24 @@ def decode(pair: Pair, prompt_ids: list[int], config: DecodeConfig) -> Iterator[
         if drafter:
             drafter.prefill(sequence[:-1])
         prefill_seconds = clock.lap()
-        forward_seconds = 0.0
+        forward_seconds = preverify_seconds = 0.0
 
         while not stop:
             clock = _Clock(device)
 
             # Draft. One place is left for the target's own token, which every round adds.
             draft = Draft()
-            room = config.max_new_tokens - (len(sequence) - prompt_length) - 1
-            while drafter and not draft.ended:
-                count = min(length_policy.next_block(draft), room - len(draft))
+            room = min(config.draft_length, config.max_new_tokens - (len(sequence) - prompt_length) - 1)
+            while drafter and not draft.ended and len(draft) < room:
+                count = min(policy.next_block(draft), room - len(draft))
                 if count <= 0:
                     break
                 length_so_far = len(draft)
-                drafter.extend(draft, sequence, count)
+                more = length_so_far + count < room  # otherwise nothing is left to decide
+                drafter.extend(draft, sequence, count, policy.score if more else None)
                 if len(draft) == length_so_far:  # a lookup that found nothing
                     break
+            blocks = policy.blocks(draft) if len(draft) else ()
             draft_seconds = clock.lap()
 
             # Verify: one target pass over the last committed token and the K drafted ones, K + 1 rows of logits.
@@ -73,6 +75,7 @@ def decode(pair: Pair, prompt_ids: list[int], config: DecodeConfig) -> Iterator[
             judgement = judge_rows(match, rows[:-1], protected, config)
             committed = (*draft.ids[: judgement.kept], replacement[judgement.kept])
             emitted, stop = stops.cut(sequence[prompt_length:], committed)
+            policy.learn(len(draft), judgement.kept)
             length_before = len(sequence)
             sequence += emitted
 
@@ -84,12 +87,13 @@ def decode(pair: Pair, prompt_ids: list[int], config: DecodeConfig) -> Iterator[
             forwards = target.forward_seconds + (drafter.forward_seconds if drafter else 0.0)
             seconds = Seconds(
                 prefill=prefill_seconds,
-                draft=draft_seconds,
+                draft=draft_seconds - (policy.seconds - preverify_seconds),
+                preverify=policy.seconds - preverify_seconds,
                 verify=verify_seconds,
                 other=clock.lap(),
                 forwards=forwards - forward_seconds,
             )
-            prefill_seconds, forward_seconds = 0.0, forwards
+            prefill_seconds, forward_seconds, preverify_seconds = 0.0, forwards, policy.seconds
             yield Round(
                 length_before=length_before,
                 requested=config.draft_length if drafter else 0,
@@ -103,6 +107,7 @@ def decode(pair: Pair, prompt_ids: list[int], config: DecodeConfig) -> Iterator[
                 verdicts=judgement.verdicts,
                 committed=committed,
                 emitted=emitted,
+                blocks=blocks,
                 seconds=seconds,
             )
     finally:
@@ -116,7 +121,8 @@ def make_drafter(pair: Pair, config: DecodeConfig, sampler: Sampler) -> Drafter:
     if config.drafter == "lookup":
         return LookupDrafter(sampler, pair.vocab_size, pair.stop_ids)
     kind = LookupModelDrafter if config.drafter == "model+lookup" else ModelDrafter
-    return kind(pair.draft, sampler, pair.stop_ids)
+    wanted = {"states": config.length == "pacer", "entropies": config.length == "entropy"}
+    return kind(pair.draft, sampler, pair.stop_ids, **wanted)
 
 
 def _check_prompt(pair: Pair, prompt_ids: list[int], config: DecodeConfig) -> None:

@@ -93,10 +93,16 @@ def _pack(weight: Tensor, bias: Tensor | None, form: Form) -> Float32Linear | In
     return (Float32Linear if form == "float32" else Int8Linear)(weight, bias)
 
 
-class _Layer:
+class PackedLayer:
     """One decoder layer: two norms and four packed projections."""
 
-    def __init__(self, layer: torch.nn.Module, head_dim: int, form: Form):
+    def __init__(self, layer: torch.nn.Module, config: PretrainedConfig, form: Form):
+        self.head_dim = head_dim = head_dim_of(config)
+        self.heads, self.kv_heads, self.eps = (
+            config.num_attention_heads,
+            config.num_key_value_heads,
+            config.rms_norm_eps,
+        )
         attention, mlp = layer.self_attn, layer.mlp
         # The scale of the attention scores is folded into the queries.
         parts = [_interleave(attention.q_proj, head_dim, head_dim**-0.5), _interleave(attention.k_proj, head_dim)]
@@ -108,6 +114,42 @@ class _Layer:
         self.down = _pack(mlp.down_proj.weight, None, form)
         self.attention_norm = layer.input_layernorm.weight
         self.mlp_norm = layer.post_attention_layernorm.weight
+
+    def __call__(self, x: Tensor, cache: Tensor, past: int, rotation: Tensor, mask: Tensor | None) -> Tensor:
+        """x [n, d] -> [n, d], with the keys and values of `past` earlier rows in `cache` [capacity, 2 * kv_heads, head_dim].
+
+        At a batch of one a CPU's time goes into calls as much as into numbers, so every line is one operation where it can
+        be, and small ones work in place on what was made just before.
+        """
+        n, heads, kv, hd = len(x), self.heads, self.kv_heads, self.head_dim
+        groups, total = heads // kv, past + len(x)
+        qkv = self.qkv(rms_norm(x, self.attention_norm, self.eps)).view(n, heads + 2 * kv, hd)
+        torch.view_as_complex(qkv[:, : heads + kv].view(n, heads + kv, hd // 2, 2)).mul_(rotation)
+        cache[past:total] = qkv[:, heads:]
+        # Queries that share a key head stand in its row dimension, so no key is ever repeated.
+        q = qkv[:, :heads].view(n, kv, groups, hd).permute(1, 2, 0, 3).reshape(kv, groups * n, hd)
+        keys, values = cache[:total].transpose(0, 1).split(kv)  # [kv, total, hd]
+        scores = torch.bmm(q, keys.transpose(1, 2))  # [kv, groups * n, total]
+        if mask is not None:
+            scores += mask
+        attended = torch.bmm(scores.softmax(dim=-1), values)
+        attended = attended.view(kv, groups, n, hd).permute(2, 0, 1, 3).reshape(n, heads * hd)
+        x = x + self.out(attended)
+        gate_up = self.gate_up(rms_norm(x, self.mlp_norm, self.eps))
+        gate, up = gate_up.split(gate_up.shape[1] // 2, dim=1)
+        x += self.down(F.silu(gate).mul_(up))
+        return x
+
+
+def head_dim_of(config: PretrainedConfig) -> int:
+    return getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+
+
+def rotation_table(rotary: torch.nn.Module, count: int, config: PretrainedConfig) -> Tensor:
+    """The rotations of positions 0 to count - 1 as complex numbers [count, head_dim / 2]."""
+    half = head_dim_of(config) // 2
+    cos, sin = rotary(torch.zeros(1), torch.arange(count)[None])  # [1, count, head_dim], halves repeated
+    return torch.complex(cos[0, :, :half], sin[0, :, :half])
 
 
 def _interleave(projection: torch.nn.Linear, head_dim: int, scale: float = 1.0) -> tuple[Tensor, Tensor | None]:
@@ -133,18 +175,15 @@ class PackedModel:
         self.vocab_size = vocab_size
         self.device = torch.device("cpu")
         self.context_limit = config.max_position_embeddings
-        self.head_dim = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+        self.head_dim = head_dim_of(config)
         self.heads, self.kv_heads = config.num_attention_heads, config.num_key_value_heads
         self.eps = config.rms_norm_eps
         with torch.inference_mode():
             self.embedding = body.embed_tokens.weight.detach()
-            self.layers = [_Layer(layer, self.head_dim, form) for layer in body.layers]
+            self.layers = [PackedLayer(layer, config, form) for layer in body.layers]
             self.norm = body.norm.weight.detach()
             self.head = _pack(model.get_output_embeddings().weight[:vocab_size].detach(), None, form)
-            positions = torch.arange(self.context_limit)[None]
-            cos, sin = body.rotary_emb(self.embedding[:1], positions)  # [1, positions, head_dim], halves repeated
-            half = self.head_dim // 2
-            self.rotation = torch.complex(cos[0, :, :half], sin[0, :, :half])  # [positions, head_dim / 2]
+            self.rotation = rotation_table(body.rotary_emb, self.context_limit, config)
 
     @property
     def dtype_name(self) -> str:
@@ -156,8 +195,8 @@ class PackedModel:
         projections = [p for layer in self.layers for p in (layer.qkv, layer.out, layer.gate_up, layer.down)]
         return self.embedding.nbytes + sum(p.weight_bytes for p in [*projections, self.head])
 
-    def open(self) -> PackedContext:
-        """Start an empty sequence on these weights."""
+    def open(self, states: bool = False) -> PackedContext:
+        """Start an empty sequence on these weights; `states` changes nothing here: they cost nothing to keep."""
         return PackedContext(self)
 
 
@@ -168,6 +207,7 @@ class PackedContext:
         self.language_model = model
         self.length = 0
         self.forward_seconds = 0.0
+        self.states: Tensor | None = None  # [rows, d] of the last feed, after the final norm: the head's input
         self.close()
 
     def prefill(self, ids: Tensor) -> None:
@@ -178,6 +218,12 @@ class PackedContext:
     def feed(self, ids: Tensor, rows: int) -> Tensor:
         """Feed ids [n] and return float32 logits [rows, V] of the last `rows` of them."""
         return self._forward(ids, rows)
+
+    def branch(self, ids: Tensor, positions: Tensor, visible: Tensor) -> Tensor:
+        """Feed ids [n] of several continuations at once: logits [n, V]; positions and visible as in Context.branch."""
+        bias = torch.zeros(visible.shape).masked_fill_(~visible, -torch.inf)
+        groups = self.language_model.heads // self.language_model.kv_heads
+        return self._forward(ids, len(ids), positions, bias.repeat(groups, 1))
 
     def crop(self, length: int) -> None:
         """Take tokens back so that at most `length` are held."""
@@ -190,36 +236,20 @@ class PackedContext:
         self._cache = torch.empty(len(model.layers), 0, 2 * model.kv_heads, model.head_dim)
         self.length = 0
 
-    def _forward(self, ids: Tensor, rows: int) -> Tensor:
-        """The whole model on one page. At a batch of one a CPU's time goes into calls as much as into numbers, so every
-        line is one operation where it can be, and small ones work in place on what was made just before."""
+    def _forward(self, ids: Tensor, rows: int, positions: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
+        """The whole model: embeddings, layers, norm and head; rows: of logits, 0 leaves the head out."""
         start = perf_counter()
         model, n, past = self.language_model, len(ids), self.length
         total = past + n
         self._reserve(total)
-        heads, kv, hd = model.heads, model.kv_heads, model.head_dim
-        groups = heads // kv
-        rotation = model.rotation[past:total, None]  # [n, 1, hd / 2]
-        mask = _causal_mask(n, past, groups)  # [groups * n, total]
+        rotation = (model.rotation[past:total] if positions is None else model.rotation[positions])[:, None]
+        mask = causal_mask(n, past, model.heads // model.kv_heads) if mask is None else mask  # [groups * n, total]
         x = model.embedding[ids]  # [n, d]
         for layer, cache in zip(model.layers, self._cache):
-            qkv = layer.qkv(_rms_norm(x, layer.attention_norm, model.eps)).view(n, heads + 2 * kv, hd)
-            torch.view_as_complex(qkv[:, : heads + kv].view(n, heads + kv, hd // 2, 2)).mul_(rotation)
-            cache[past:total] = qkv[:, heads:]
-            # Queries that share a key head stand in its row dimension, so no key is ever repeated.
-            q = qkv[:, :heads].view(n, kv, groups, hd).permute(1, 2, 0, 3).reshape(kv, groups * n, hd)
-            keys, values = cache[:total].transpose(0, 1).split(kv)  # [kv, total, hd]
-            scores = torch.bmm(q, keys.transpose(1, 2))  # [kv, groups * n, total]
-            if mask is not None:
-                scores += mask
-            attended = torch.bmm(scores.softmax(dim=-1), values)
-            attended = attended.view(kv, groups, n, hd).permute(2, 0, 1, 3).reshape(n, heads * hd)
-            x = x + layer.out(attended)
-            gate_up = layer.gate_up(_rms_norm(x, layer.mlp_norm, model.eps))
-            gate, up = gate_up.split(gate_up.shape[1] // 2, dim=1)
-            x += layer.down(F.silu(gate).mul_(up))
+            x = layer(x, cache, past, rotation, mask)
         self.length = total
-        logits = model.head(_rms_norm(x[n - rows :], model.norm, model.eps)) if rows else x
+        self.states = rms_norm(x[n - rows :], model.norm, model.eps)
+        logits = model.head(self.states) if rows else x
         self.forward_seconds += perf_counter() - start
         return logits
 
@@ -231,11 +261,12 @@ class PackedContext:
             self._cache = F.pad(self._cache, (0, 0, 0, 0, 0, grown))
 
 
-def _rms_norm(x: Tensor, weight: Tensor, eps: float) -> Tensor:
+def rms_norm(x: Tensor, weight: Tensor, eps: float) -> Tensor:
+    """x [n, d] scaled to a root mean square of 1 and by `weight` [d]."""
     return x * x.square().mean(dim=-1, keepdim=True).add_(eps).rsqrt_() * weight
 
 
-def _causal_mask(n: int, past: int, groups: int) -> Tensor | None:
+def causal_mask(n: int, past: int, groups: int) -> Tensor | None:
     """What to add to the scores of groups * n queries over past + n keys; None where every key may be seen."""
     if n == 1:
         return None

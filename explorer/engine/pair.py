@@ -8,6 +8,7 @@ from importlib.metadata import version
 import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
+from explorer.engine.lengths import BlockScorer
 from explorer.engine.model import LanguageModel
 from explorer.engine.packed import Form, PackedModel, supports
 from explorer.engine.vocabulary import Vocabulary
@@ -47,11 +48,14 @@ class Pair:
         self.tokenizer = tokenizer
         self.vocabulary = Vocabulary(tokenizer)
         self.vocab_size = len(self.vocabulary)
-        self.target = _lay_out(target_model, self.vocab_size, "float32" if packed else None)
-        self.draft = _lay_out(draft_model, self.vocab_size, "int8" if packed else None)
-        self.stop_ids = _stop_ids(target_model, tokenizer)
+        self.target = lay_out(target_model, self.vocab_size, "float32" if packed else None)
+        self.draft = lay_out(draft_model, self.vocab_size, "int8" if packed else None)
+        self.stop_ids = stop_ids_of(target_model, tokenizer)
         self.sources = sources or {"target": type(target_model).__name__, "draft": type(draft_model).__name__}
         self.fingerprints = fingerprints or {}
+        self.scorer: BlockScorer | None = (
+            None  # PACER's layer for this draft, where one was put here (pacer/shipped.py)
+        )
 
     @property
     def context_limit(self) -> int | None:
@@ -92,13 +96,14 @@ class Pair:
         )
 
 
-def _lay_out(model: PreTrainedModel, vocab_size: int, form: Form | None) -> LanguageModel | PackedModel:
+def lay_out(model: PreTrainedModel, vocab_size: int, form: Form | None) -> LanguageModel | PackedModel:
+    """A model in the packed form where its shape allows, else as it is."""
     if form and supports(model.config, form):
         return PackedModel(model, vocab_size, form)
     return LanguageModel(model, vocab_size)
 
 
-def _stop_ids(target: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> frozenset[int]:
+def stop_ids_of(target: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> frozenset[int]:
     """Every id that ends a text: the target's generation settings, its config and the tokenizer may each name some."""
     named = [
         getattr(target.generation_config, "eos_token_id", None),

@@ -39,8 +39,8 @@ def opened(monkeypatch):
     def watch(kind):
         original = kind.open
 
-        def open_(self):
-            context = original(self)
+        def open_(self, *arguments):
+            context = original(self, *arguments)
             contexts.append(context)
             context.closed = False
             close = context.close
