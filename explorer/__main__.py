@@ -122,7 +122,7 @@ def _add_pair(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--dtype",
         metavar="T",
-        help="default: bfloat16 on cuda; on a cpu packed float32 with an int8 draft; float32 is the plain oracle",
+        help="default: bfloat16 on cuda; on a cpu packed float32 with a quantized draft; float32 is the plain oracle",
     )
 
 

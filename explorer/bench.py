@@ -155,7 +155,7 @@ def their_rows(pair: Pair, base: DecodeConfig, lengths: Sequence[int]) -> dict[s
     draft = pair.draft.model
     rows = {THEIR_PLAIN: _transformers(pair, base, {})}
     for length in lengths:
-        if draft is not pair.target.model:  # it has no int8: a model that assists itself in float32 says nothing
+        if draft is not pair.target.model:  # it has no packed int8 or int4: a model that assists itself in float32 says nothing
             settings = GenerationConfig.from_model_config(draft.config)
             settings.num_assistant_tokens = length
             settings.num_assistant_tokens_schedule = "constant"
@@ -188,7 +188,7 @@ def _chosen(rows: dict[str, Runner], wanted: list[str] | None) -> dict[str, Runn
 def drafts_that_differ(one_pass: dict[str, list[Measured]], length: int) -> tuple[int, int]:
     """How often lookup inside the draft model changes what is drafted after the same text: (differing, compared).
 
-    Never in float32; an int8 draft rounds a forward over several tokens differently from one over one.
+    Never in float32; a quantized draft rounds a forward over several tokens differently from one over one.
     """
     alone, accelerated = (one_pass.get(row_name(name, length), []) for name in (EXACT, EXACT_WITH_LOOKUP))
     both = [

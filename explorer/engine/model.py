@@ -48,16 +48,11 @@ class LanguageModel:
     def dtype_name(self) -> str:
         return str(self.model.dtype).removeprefix("torch.")
 
-<<<<<<< HEAD
     @property
     def weight_bytes(self) -> int:
         """Memory of the weights; tables that are tied count once."""
         return sum(parameter.nbytes for parameter in self.model.parameters())
 
-    def open(self) -> Context:
-        """Start an empty sequence on these weights."""
-        return Context(self)
-=======
     def open(self, states: bool = False) -> Context:
         """Start an empty sequence on these weights; with `states` its feeds also leave the final hidden states behind.
 
@@ -68,7 +63,6 @@ class LanguageModel:
                 f"the hidden states of {self.model.config.model_type} models are not available here: only of {', '.join(PLAIN)}"
             )
         return Context(self, states)
->>>>>>> pacer
 
 
 class Context:

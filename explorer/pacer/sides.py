@@ -40,7 +40,7 @@ def load_sides(name: str, device: str | None, dtype: str | None) -> Sides:
         draft_model = loading.graft(loading.read_model(folders["target"], run), folders["draft"])
     else:
         draft_model = loading.read_model(folders["draft"], run)
-    draft = lay_out(draft_model, len(tokenizer), "int8" if run.packed else None)
+    draft = lay_out(draft_model, len(tokenizer), "quantized" if run.packed else None)
     del draft_model
     target = loading.read_model(folders["target"], own).eval()
     target.set_attn_implementation("grouped")
