@@ -34,7 +34,9 @@ def decode_grid(pair: Pair, prompt_ids: list[int], configs: Sequence[DecodeConfi
     raises ConfigError above temperature 0; PromptError as `decode`.
     """
     if any(config.temperature for config in configs):
-        raise ConfigError("many settings at once need temperature 0: draws are not repeatable from one setting to the next")
+        raise ConfigError(
+            "many settings at once need temperature 0: draws are not repeatable from one setting to the next"
+        )
     alike: dict[DecodeConfig, list[int]] = {}
     for index, config in enumerate(configs):
         alike.setdefault(_drafting(config), []).append(index)
@@ -58,9 +60,7 @@ class _Branch:
 
 
 @torch.inference_mode()
-def _walk(
-    pair: Pair, prompt_ids: list[int], configs: Sequence[DecodeConfig], members: list[int]
-) -> Iterator[Outcomes]:
+def _walk(pair: Pair, prompt_ids: list[int], configs: Sequence[DecodeConfig], members: list[int]) -> Iterator[Outcomes]:
     """The tree of settings that draft alike."""
     config = configs[members[0]]
     check_prompt(pair, prompt_ids, config)
@@ -81,7 +81,10 @@ def _walk(
             judged: dict[Judgement, list[int]] = {}
             for member in branch.members:
                 judged.setdefault(attempt.judge(configs[member]), []).append(member)
-            cut = [(judgement, alike, *stops.cut(output, attempt.committed(judgement))) for judgement, alike in judged.items()]
+            cut = [
+                (judgement, alike, *stops.cut(output, attempt.committed(judgement)))
+                for judgement, alike in judged.items()
+            ]
             other = sides.clock.lap() / len(judged)
             yield [(tuple(alike), attempt.round(judgement, emitted, other)) for judgement, alike, emitted, _ in cut]
 
