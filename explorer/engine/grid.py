@@ -34,9 +34,7 @@ def decode_grid(pair: Pair, prompt_ids: list[int], configs: Sequence[DecodeConfi
     raises ConfigError above temperature 0; PromptError as `decode`.
     """
     if any(config.temperature for config in configs):
-        raise ConfigError(
-            "many settings at once need temperature 0: draws are not repeatable from one setting to the next"
-        )
+        raise ConfigError("many settings at once need temperature 0: texts that are drawn share nothing")
     alike: dict[DecodeConfig, list[int]] = {}
     for index, config in enumerate(configs):
         alike.setdefault(_drafting(config), []).append(index)
@@ -45,8 +43,8 @@ def decode_grid(pair: Pair, prompt_ids: list[int], configs: Sequence[DecodeConfi
 
 
 def _drafting(config: DecodeConfig) -> DecodeConfig:
-    """The setting without what only the verdicts depend on."""
-    rule = "autoregressive" if config.rule == "autoregressive" else "exact"
+    """The setting without what only the verdicts depend on. PACER's layer is one for each rule."""
+    rule = config.rule if config.rule == "autoregressive" or config.length == "pacer" else "exact"
     return replace(config, rule=rule, theta=0.0, window=1, entropy="normalized", window_includes_mismatch=False)
 
 
