@@ -164,7 +164,7 @@ def main(args: argparse.Namespace, base: DecodeConfig) -> int:
         *_, measured = run_again(pair, todo, sweep, choice.point.index)
         sweep = replace(sweep, measured=(measured,))
     figures = points_of(sweep)
-    args.out.write_text(csv_of(sweep, figures), encoding="utf-8")
+    args.out.write_text(csv_of(sweep, figures), encoding="utf-8", newline="")
     sweep.save(args.out.with_suffix(".json"))
     print(report(sweep, figures, Limit(args.limit_nats, args.limit_lost)))
     return 0

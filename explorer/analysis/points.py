@@ -16,7 +16,7 @@ from explorer.analysis.spreadsheet import csv_table
 from explorer.analysis.sweep import Run, Sweep
 from explorer.config import DecodeConfig
 
-LEVEL = 0.02  # modelled speeds closer than this are not told apart: the more faithful point is taken
+LEVEL = 0.02  # modelled speeds closer than this are not told apart: the point that changes less is taken
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +172,8 @@ class Recommendation:
 
 
 def recommend(points: Sequence[Point], limit: Limit = Limit()) -> Recommendation:  # noqa: B008 - frozen
-    """The fastest point of the loose rule inside the limit; of nearly equal ones the most faithful.
+    """The fastest point of the loose rule inside the limit; of nearly equal ones the one that changes the fewest texts, then
+    loosens the fewest tokens, then is strictest.
 
     Where none is faster than the exact rule at its best length, that one: it changes nothing.
     """
@@ -182,10 +183,14 @@ def recommend(points: Sequence[Point], limit: Limit = Limit()) -> Recommendation
     best = max((point.tokens_per_second for point in inside), default=0.0)
     if best > exact.tokens_per_second * (1 + LEVEL):
         level = [point for point in inside if point.tokens_per_second >= best * (1 - LEVEL)]
-        chosen = max(level, key=lambda one: (-one.lost, one.fidelity, one.tokens_per_second))
+        chosen = max(level, key=lambda one: (one.same_ids, -one.loosened, one.config.theta, one.config.window))
         reasons = [
             f"fastest of {len(inside)} of {len(loose)} points inside the limit"
-            + (f"; the most faithful of {len(level)} within {LEVEL:.0%} of the best speed" if len(level) > 1 else ""),
+            + (
+                f"; of {len(level)} within {LEVEL:.0%} of the best speed the one that changes least"
+                if len(level) > 1
+                else ""
+            ),
             f"modelled {chosen.tokens_per_second:.1f} tokens/s: {chosen.times_plain:.2f} times plain greedy, "
             f"{chosen.tokens_per_second / exact.tokens_per_second:.2f} times the exact rule at its best length ({exact.name})",
             f"{chosen.fidelity:+.3f} nats per token against plain greedy; {_answers(chosen.lost)} lost, {chosen.gained} gained, "

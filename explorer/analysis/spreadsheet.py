@@ -11,8 +11,8 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a cell that begins with one of the
 
 def csv_table(head: Sequence[str], body: Sequence[Sequence[str | float | int | None]]) -> str:
     """Rows of texts and numbers; None is an empty cell, and a text that would be a formula gets an apostrophe in front."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
+    out = io.StringIO(newline="")
+    writer = csv.writer(out)  # lines end as RFC 4180 has it
     for row in [head, *body]:
         writer.writerow([_text(cell) if isinstance(cell, str) else cell for cell in row])
     return out.getvalue()
