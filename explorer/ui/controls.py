@@ -6,16 +6,12 @@ from typing import Any
 
 import gradio as gr
 
-from explorer.config import ConfigError, DecodeConfig, Knob, knobs
+from explorer.config import ConfigError, DecodeConfig, Knob
 from explorer.ui import texts
+from explorer.ui.scripts import page_knobs
 
 ADVANCED = ("temperature", "seed", "raw_prompt")
 _CHOICE_LABELS = {"rule": texts.RULE_LABELS, "entropy": texts.ENTROPY_LABELS, "drafter": texts.DRAFTER_LABELS}
-
-
-def page_knobs() -> tuple[Knob, ...]:
-    """The knobs a visitor can turn here: all but those with nothing to choose, and lists."""
-    return tuple(knob for knob in knobs() if knob.kind is not tuple and len(knob.choices) != 1)
 
 
 def control(knob: Knob, value: Any = None) -> gr.components.Component:

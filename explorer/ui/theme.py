@@ -6,7 +6,7 @@ from typing import Any
 
 import gradio as gr
 
-from explorer.ui.runview import STYLES
+from explorer.ui.scripts import STYLES
 
 
 def theme() -> gr.themes.Base:

@@ -12,7 +12,7 @@ from scripted import STORY, ScriptedBackend
 from explorer.ui import texts
 from explorer.ui.page import build_page
 from explorer.ui.recordings import recordings
-from explorer.ui.runview import SCRIPTS, STYLES, script
+from explorer.ui.scripts import SCRIPTS, STYLES, script
 
 ROOT = Path(__file__).parents[2]
 ENVIRONMENT = {**os.environ, "GRADIO_ANALYTICS_ENABLED": "False"}
