@@ -17,7 +17,7 @@ import gradio as gr
 from explorer.config import PRESETS, DecodeConfig
 from explorer.errors import UserError
 from explorer.trace import Trace
-from explorer.ui import lines, texts
+from explorer.ui import charts, lines, texts
 from explorer.ui.backend import Backend
 from explorer.ui.controls import config_of, page_knobs
 from explorer.ui.recordings import Recording
@@ -36,6 +36,8 @@ class Session:
 
     run: str = ""
     stopping: bool = False
+    trace: Trace | None = None  # of the last run that ended
+    recording: str = ""  # the recorded run on show, "" while it is another
 
 
 @dataclass(frozen=True)
@@ -73,21 +75,22 @@ class Callbacks:
     def prepare(self, session: Session, *form: Any) -> tuple[Any, ...]:
         """At once, not waiting for anybody: refuse a bad form, else clear the view and turn Run into Stop.
 
-        Outputs: view, Run, Stop, recorded runs, download.
+        Outputs: view, Run, Stop, recorded runs, download, charts.
         """
         try:
             request = read_form(self.pairs, *form)
         except UserError as error:
             raise _refusal(error) from None
-        session.run, session.stopping = secrets.token_hex(4), False
+        session.run, session.stopping, session.trace, session.recording = secrets.token_hex(4), False, None, ""
         return (
             self._header(session, request),
             *_buttons(running=True),
             gr.update(visible=False),
+            gr.update(open=False),
         )
 
     def run(self, session: Session, *form: Any) -> Iterator[tuple[Any, ...]]:
-        """Decode, streaming the growing text of the view; outputs as `prepare`, and last the state of the models."""
+        """Decode, streaming the growing text of the view; outputs as `prepare`, the state of the models for the charts."""
         request = read_form(self.pairs, *form)
         text = self._header(session, request)
         skip = gr.skip()
@@ -96,6 +99,7 @@ class Callbacks:
         try:
             for event in self._events(session, request):
                 if isinstance(event, Trace):
+                    session.trace = event
                     with tempfile.TemporaryDirectory() as folder:
                         path = Path(folder) / f"trace-{request.pair}-{session.run}.json"
                         event.save(path)
@@ -129,13 +133,27 @@ class Callbacks:
             raise gr.Error(_message(error), print_exception=False) from None
         return {"text": trace.text, "summary": end_event(trace)["summary"], "trace": trace.to_json()}
 
-    def open_recording(self, name: str) -> list[Any]:
-        """Show a recorded run, and set the page to what it was made with: view, prompt, pair, knobs, download."""
+    def open_recording(self, session: Session, name: str) -> list[Any]:
+        """Show a recorded run, and set the page to what it was made with: view, prompt, pair, knobs, download, charts."""
         if name not in self._recorded:
-            return [gr.skip()] * (4 + len(page_knobs()))
+            return [gr.skip()] * (5 + len(page_knobs()))
         recording = self._recorded[name]
+        session.trace, session.recording = None, name
         knobs = [getattr(recording.config, knob.name) for knob in page_knobs()]
-        return [recording.text, recording.prompt, self._pair(recording.pair), *knobs, gr.update(visible=False)]
+        return [
+            recording.text,
+            recording.prompt,
+            self._pair(recording.pair),
+            *knobs,
+            gr.update(visible=False),
+            gr.update(open=False),
+        ]
+
+    def charts(self, session: Session) -> Any:
+        """The charts of the run on show; a run that has not ended has none."""
+        recording = self._recorded.get(session.recording)
+        trace = session.trace or (recording.trace() if recording else None)
+        return gr.skip() if trace is None else charts.figure(trace)
 
     def same_prompt(self, event: gr.EventData) -> list[Any]:
         """The prompt and the pair of the run in the view, for a run of its own beside it."""

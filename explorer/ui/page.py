@@ -55,7 +55,7 @@ def build_page(
     handlers = cb.Callbacks(backend, recorded)
     opened = recorded[0] if recorded else None
     with gr.Blocks(title=texts.TITLE, analytics_enabled=False, delete_cache=(3600, 86400)) as page:
-        session = gr.State(cb.Session())
+        session = gr.State(cb.Session(recording=opened.name if opened else ""))
         with gr.Row(elem_id="masthead"):
             gr.HTML(f"<h1>{html.escape(texts.TITLE)}</h1><p class='lead'>{html.escape(texts.LEAD)}</p>")
             toggle = gr.Button(texts.THEME_TOGGLE, size="sm", variant="secondary", elem_id="theme-toggle")
@@ -94,16 +94,20 @@ def build_page(
                     elem_id="recordings",
                 )
                 view = run_view(opened.text if opened else "")
+                with gr.Accordion(texts.CHARTS_LABEL, open=False, elem_id="charts") as charts:
+                    plot = gr.Plot(show_label=False, elem_id="plot")
                 download = gr.DownloadButton(texts.DOWNLOAD, visible=False, size="sm", elem_id="download")
 
         knob_inputs = list(controls.values())
         form = [session, prompt, pair, baseline, *knob_inputs]
         outputs = [view, run, stop, picker, download]
         # Through the queue, because only there a refusal becomes a message on the page; but never waiting for a run.
-        prepared = gr.on([run.click, prompt.submit], handlers.prepare, form, outputs, concurrency_limit=None, **QUIET)
+        prepared = gr.on(
+            [run.click, prompt.submit], handlers.prepare, form, [*outputs, charts], concurrency_limit=None, **QUIET
+        )
         # "Re-run with these" in the view: the prompt and pair of the run it shows, the settings of the controls.
         again = view.rerun(handlers.same_prompt, None, [prompt, pair], queue=False, **QUIET)
-        again = again.then(handlers.prepare, form, outputs, concurrency_limit=None, **QUIET)
+        again = again.then(handlers.prepare, form, [*outputs, charts], concurrency_limit=None, **QUIET)
         for ready, name in ((prepared, "page_run"), (again, "page_rerun")):
             ready.success(
                 handlers.run,
@@ -116,9 +120,9 @@ def build_page(
                 **MODEL,
             )
         stop.click(handlers.stop, [session], [stop], queue=False, **QUIET)
-        picker.input(
-            handlers.open_recording, [picker], [view, prompt, pair, *knob_inputs, download], queue=False, **QUIET
-        )
+        opening = [view, prompt, pair, *knob_inputs, download, charts]
+        picker.input(handlers.open_recording, [session, picker], opening, queue=False, **QUIET)
+        charts.expand(handlers.charts, [session], [plot], queue=False, **QUIET)
         toggle.click(None, js=_TOGGLE, api_visibility="private")
 
         loose = [controls[name] for name in cb.LOOSE_KNOBS]

@@ -29,6 +29,11 @@ class Recording:
     prompt: str
     config: DecodeConfig
     text: str
+    path: Path
+
+    def trace(self) -> Trace:
+        """The whole record, read again; raises what Trace.load raises."""
+        return Trace.load(self.path)
 
 
 def recordings(titles: Mapping[str, str], folder: Path = RUNS) -> tuple[Recording, ...]:
@@ -39,7 +44,7 @@ def recordings(titles: Mapping[str, str], folder: Path = RUNS) -> tuple[Recordin
     found = []
     for path in sorted(folder.glob("*.json")):
         try:
-            found.append(_recording(path.stem, Trace.load(path), titles))
+            found.append(_recording(path, Trace.load(path), titles))
         except UserError as error:
             log.warning("%s is left out: %s", path.name, error)
     return tuple(found)
@@ -52,16 +57,17 @@ def run_text(run: str, title: str, trace: Trace) -> str:
     return "".join([head, *map(encoder.round, trace.rounds), encoder.tail(), lines.line(end_event(trace))])
 
 
-def _recording(name: str, trace: Trace, titles: Mapping[str, str]) -> Recording:
+def _recording(path: Path, trace: Trace, titles: Mapping[str, str]) -> Recording:
     pair = trace.provenance.pair
     prompt = lines.question(trace.prompt)
     short = " ".join(prompt.split())
     short = short if len(short) <= LABEL_LENGTH else short[: LABEL_LENGTH - 1].rstrip() + "…"
     return Recording(
-        name=name,
+        name=path.stem,
         label=texts.RECORDING_LABEL.format(prompt=short, pair=titles.get(pair, pair)),
         pair=pair,
         prompt=prompt,
         config=trace.config,
-        text=run_text(f"recorded {name}", titles.get(pair, pair), trace),
+        text=run_text(f"recorded {path.stem}", titles.get(pair, pair), trace),
+        path=path,
     )

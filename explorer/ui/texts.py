@@ -23,6 +23,16 @@ STOP = "Stop"
 DOWNLOAD = "Download trace (JSON)"
 THEME_TOGGLE = "Light / dark"
 
+CHARTS_LABEL = "Charts to zoom and export"
+CHARTS = {
+    "seconds": "Seconds of each round, measured; the prefill is not shown",
+    "entropies": "Every disagreement by both entropies",
+    "round": "round",
+    "normalized": "normalized entropy",
+    "top3": "top-3 entropy, nats",
+    "place": "round {round}, position {position}",
+}
+
 SETTINGS = "Settings"
 ADVANCED = "Advanced"
 PAIR_LABEL = "Model pair"

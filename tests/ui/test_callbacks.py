@@ -197,7 +197,7 @@ def test_recorded_runs_come_by_name_and_a_bad_file_is_left_out(recorded):
 
 def test_opening_a_recorded_run_sets_the_page_to_it(backend, recorded):
     """One set of thresholds: the page's controls are those of the run in the view, until somebody moves them."""
-    text, prompt, pair, *knobs, _ = cb.Callbacks(backend, recorded).open_recording("b")
+    text, prompt, pair, *knobs, _, _ = cb.Callbacks(backend, recorded).open_recording(cb.Session(), "b")
     assert (text, prompt) == (recorded[1].text, "abc")
     assert pair == gr.skip()  # not a pair of this machine: the choice stays
     values = dict(zip((knob.name for knob in page_knobs()), knobs, strict=True))
@@ -205,7 +205,9 @@ def test_opening_a_recorded_run_sets_the_page_to_it(backend, recorded):
 
 
 def test_opening_what_is_not_there_changes_nothing(backend, recorded):
-    assert all(value == gr.skip() for value in cb.Callbacks(backend, recorded).open_recording("../secret"))
+    assert all(
+        value == gr.skip() for value in cb.Callbacks(backend, recorded).open_recording(cb.Session(), "../secret")
+    )
 
 
 def test_a_rerun_takes_the_prompt_of_the_view_and_a_pair_of_this_machine(handlers):
