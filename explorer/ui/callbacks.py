@@ -16,12 +16,14 @@ import gradio as gr
 
 from explorer.config import PRESETS, DecodeConfig
 from explorer.errors import UserError
+from explorer.schema import parse_json
 from explorer.trace import Trace
 from explorer.ui import charts, lines, texts
 from explorer.ui.backend import Backend
 from explorer.ui.controls import config_of, page_knobs
-from explorer.ui.recordings import Recording
+from explorer.ui.recordings import Recording, run_text
 from explorer.ui.report import end_event
+from explorer.ui.scripts import IMPORT_LIMIT
 
 log = logging.getLogger(__name__)
 
@@ -68,7 +70,7 @@ class Callbacks:
     def __init__(self, backend: Backend, recorded: tuple[Recording, ...] = ()):
         self._backend = backend
         self._titles = {pair.name: pair.title for pair in backend.pairs()}
-        self._recorded = {recording.name: recording for recording in recorded}
+        self.recorded = {recording.name: recording for recording in recorded}
         self.pairs = tuple(self._titles)
         self._ready = {pair.name for pair in backend.pairs() if pair.is_here or pair.is_embedded}
 
@@ -85,8 +87,8 @@ class Callbacks:
         return (
             self._header(session, request),
             *_buttons(running=True),
-            gr.update(visible=False),
-            gr.update(open=False),
+            gr.update(value=None),
+            gr.update(open=False, visible=True),
         )
 
     def run(self, session: Session, *form: Any) -> Iterator[tuple[Any, ...]]:
@@ -104,7 +106,7 @@ class Callbacks:
                         path = Path(folder) / f"trace-{request.pair}-{session.run}.json"
                         event.save(path)
                         # Gradio has copied the file when it asks for the next value.
-                        download = gr.update(value=str(path), visible=True)
+                        download = gr.update(value=str(path))
                         yield text, *_buttons(running=False), download, self._in_memory(request.pair)
                     return
                 text += event
@@ -135,9 +137,9 @@ class Callbacks:
 
     def open_recording(self, session: Session, name: str) -> list[Any]:
         """Show a recorded run, and set the page to what it was made with: view, prompt, pair, knobs, download, charts."""
-        if name not in self._recorded:
+        if name not in self.recorded:
             return [gr.skip()] * (5 + len(page_knobs()))
-        recording = self._recorded[name]
+        recording = self.recorded[name]
         session.trace, session.recording = None, name
         knobs = [getattr(recording.config, knob.name) for knob in page_knobs()]
         return [
@@ -145,13 +147,41 @@ class Callbacks:
             recording.prompt,
             self._pair(recording.pair),
             *knobs,
-            gr.update(visible=False),
-            gr.update(open=False),
+            gr.update(value=str(recording.path)),
+            gr.update(open=False, visible=True),
+        ]
+
+    def open_linked(self, session: Session, event: gr.EventData) -> list[Any]:
+        """Show the recorded run that a link names; outputs: the recorded runs, then as `open_recording`."""
+        name = str(getattr(event, "run", ""))
+        return [name if name in self.recorded else gr.skip(), *self.open_recording(session, name)]
+
+    def open_file(self, session: Session, event: gr.EventData) -> list[Any]:
+        """Show a trace that a visitor's browser sends; outputs as `open_linked`. Nothing of it is kept here.
+
+        The record comes as hostile input: its size is checked before it is parsed, and everything else as it is built.
+        """
+        text, name = getattr(event, "text", None), str(getattr(event, "name", ""))[:80]
+        try:
+            trace = _read_trace(text)
+        except UserError as error:
+            message = texts.IMPORT_REFUSED.format(name=name, reason=error)
+            raise gr.Error(message, title=texts.IMPORT_TITLE, duration=20, print_exception=False) from None
+        session.trace, session.recording = None, ""
+        pair = trace.provenance.pair
+        return [
+            None,
+            run_text(f"imported {secrets.token_hex(4)}", self._titles.get(pair, pair), trace, imported=True),
+            lines.question(trace.prompt),
+            self._pair(pair),
+            *(getattr(trace.config, knob.name) for knob in page_knobs()),
+            gr.update(value=None),
+            gr.update(open=False, visible=False),
         ]
 
     def charts(self, session: Session) -> Any:
         """The charts of the run on show; a run that has not ended has none."""
-        recording = self._recorded.get(session.recording)
+        recording = self.recorded.get(session.recording)
         trace = session.trace or (recording.trace() if recording else None)
         return gr.skip() if trace is None else charts.figure(trace)
 
@@ -217,6 +247,16 @@ class Callbacks:
                 return None
             # An empty event sends nothing new, but what waits for its turn goes out.
             yield lines.line({"phase": phase, "message": message}) if message else ""
+
+
+def _read_trace(text: Any) -> Trace:
+    """A trace from the text of a visitor's file; raises a UserError with the reason."""
+    if not isinstance(text, str):
+        raise UserError("not a text")
+    size = len(text) if len(text) > IMPORT_LIMIT else len(text.encode("utf-8", "surrogatepass"))
+    if size > IMPORT_LIMIT:
+        raise UserError(f"it has more than {IMPORT_LIMIT:,} bytes")
+    return Trace.from_json(parse_json(text))
 
 
 def preset_of(*values: Any) -> str:

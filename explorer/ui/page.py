@@ -40,6 +40,9 @@ _PRESET = (
 )
 _THETA = "(measure, now) => (%s)[measure] ?? now"
 _WANTED = "() => document.querySelector('#run-view .run-view').wanted"
+_CONFIGURED = "(...now) => document.querySelector('#run-view .run-view').configured(now)"
+_REFUSED = "() => { document.dispatchEvent(new CustomEvent('explorer-refused')); }"
+_KEEP = "() => { document.querySelector('#download').click(); }"
 
 
 def build_page(
@@ -93,10 +96,12 @@ def build_page(
                     visible=bool(recorded),
                     elem_id="recordings",
                 )
-                view = run_view(opened.text if opened else "")
+                view = run_view(opened.text if opened else "", list(handlers.recorded), handlers.pairs)
                 with gr.Accordion(texts.CHARTS_LABEL, open=False, elem_id="charts") as charts:
                     plot = gr.Plot(show_label=False, elem_id="plot")
-                download = gr.DownloadButton(texts.DOWNLOAD, visible=False, size="sm", elem_id="download")
+                # The whole record of the run on show; the view's menu presses it.
+                record = str(opened.path) if opened else None
+                download = gr.DownloadButton(texts.DOWNLOAD, value=record, visible="hidden", elem_id="download")
 
         knob_inputs = list(controls.values())
         form = [session, prompt, pair, baseline, *knob_inputs]
@@ -122,6 +127,13 @@ def build_page(
         stop.click(handlers.stop, [session], [stop], queue=False, **QUIET)
         opening = [view, prompt, pair, *knob_inputs, download, charts]
         picker.input(handlers.open_recording, [session, picker], opening, queue=False, **QUIET)
+        # A run that a link names, or that a visitor's file holds.
+        found = [picker, *opening]
+        view.linked(handlers.open_linked, [session], found, queue=False, **QUIET)
+        read = view.opened(handlers.open_file, [session], found, concurrency_limit=None, **QUIET)
+        read.failure(None, js=_REFUSED, api_visibility="private")
+        view.configured(None, [pair, *knob_inputs], [pair, *knob_inputs], js=_CONFIGURED, **SCRIPT)
+        view.keep(None, js=_KEEP, api_visibility="private")
         charts.expand(handlers.charts, [session], [plot], queue=False, **QUIET)
         toggle.click(None, js=_TOGGLE, api_visibility="private")
 

@@ -50,10 +50,11 @@ def recordings(titles: Mapping[str, str], folder: Path = RUNS) -> tuple[Recordin
     return tuple(found)
 
 
-def run_text(run: str, title: str, trace: Trace) -> str:
+def run_text(run: str, title: str, trace: Trace, imported: bool = False) -> str:
     """A whole trace as the text of a finished run."""
     encoder = lines.RunEncoder(trace.vocabulary, frozenset(trace.stop_ids))
-    head = lines.header(run, trace.provenance.pair, title, lines.question(trace.prompt), trace.config, trace.provenance)
+    pair, prompt = trace.provenance.pair, lines.question(trace.prompt)
+    head = lines.header(run, pair, title, prompt, trace.config, trace.provenance, imported)
     return "".join([head, *map(encoder.round, trace.rounds), encoder.tail(), lines.line(end_event(trace))])
 
 

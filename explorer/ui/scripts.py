@@ -11,7 +11,14 @@ from explorer.terminal import LETTERS
 from explorer.ui import texts, texts_ko
 
 ASSETS = Path(__file__).parents[2] / "assets"
-PURE = ("rule.js", "run.js", "replay.js", "figures.js", "link.js", "export.js")  # know no page: they also run under node
+PURE = (
+    "rule.js",
+    "run.js",
+    "replay.js",
+    "figures.js",
+    "link.js",
+    "export.js",
+)  # know no page: they also run under node
 SCRIPTS = (
     *PURE,
     "dom.js",
@@ -32,19 +39,20 @@ SCRIPTS = (
 VIEW_STYLES = ("view.css", "lanes.css", "charts.css", "share.css")
 STYLES = tuple(ASSETS / name for name in ("page.css", *VIEW_STYLES))
 
+PARAMETERS = "element, props, trigger, watch"  # what Gradio gives a script; see assets/alone.html for a page without it
 IMPORT_LIMIT = 16 * 2**20  # bytes of a trace that the page opens: a run of the largest budget has about five million
 
 
 def script() -> str:
-    """The view's scripts as one function, called once: a page that needs no server is made from its own text."""
-    arguments = "element, props, trigger, watch"
-    return f"function explorerView({arguments}) {{\n{body()}\n}}\nexplorerView({arguments});"
+    """The view's scripts, run once."""
+    return f"{function()}\nexplorerView({PARAMETERS});"
 
 
 @cache
-def body() -> str:
-    """All scripts of the view, after the constants they share with Python."""
-    return "\n".join([constants(), *(source(name) for name in SCRIPTS)])
+def function() -> str:
+    """The view's scripts as one function: the browser makes a page that needs no server from the function's own text."""
+    body = "\n".join([constants(), *(source(name) for name in SCRIPTS)])
+    return f"function explorerView({PARAMETERS}) {{\n{body}\n}}"
 
 
 def constants() -> str:

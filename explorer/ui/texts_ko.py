@@ -1,0 +1,3 @@
+from explorer.ui import texts
+
+VIEW = texts.VIEW
