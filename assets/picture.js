@@ -1,22 +1,28 @@
 // A part of the page as a picture of its own: boxes, lines and texts drawn again as plain SVG where the browser put them, so
 // that any program opens it. Buttons and closed parts are left out. PNG is the same picture, drawn by the browser.
 
-const PICTURE_MARGIN = 16, PNG_SCALE = 2, PNG_LIMIT = 16_000; // px
+const PICTURE_MARGIN = 16, CAPTION_LINE = 18, PNG_SCALE = 2, PNG_LIMIT = 16_000; // px
 const NOT_DRAWN = "button, input, select, details, .sr-only";
 const NOT_XML = /[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu;
 
-// node: an element of the page; caption: a line of text to stand below it. Returns {text, width, height}.
+// node: an element of the page; caption: texts to stand below it. Returns {text, width, height}.
 function pictureOf(node, title, caption) {
   const restore = unfold(node);
   const frame = node.getBoundingClientRect();
   const layer = svg("g", { transform: `translate(${PICTURE_MARGIN - frame.left} ${PICTURE_MARGIN - frame.top})` });
-  drawElement(node, layer, "none");
+  for (const child of node.children) drawElement(child, layer, "none"); // without the line that sets it off on the page
   restore();
-  const width = Math.ceil(frame.width) + 2 * PICTURE_MARGIN, height = Math.ceil(frame.height) + 2 * PICTURE_MARGIN + 28;
+  const width = Math.ceil(frame.width) + 2 * PICTURE_MARGIN, below = Math.ceil(frame.height) + 2 * PICTURE_MARGIN;
   const style = getComputedStyle(node);
+  pen.font = `12px ${style.fontFamily}`;
+  const foot = svg("g", { "font-size": 12, "font-family": style.fontFamily, ...paint(style.color), opacity: 0.8 });
+  brokenLines(caption, frame.width * 0.85).forEach((text, index) => {
+    const line = svg("text", { x: PICTURE_MARGIN, y: below + (index + 0.6) * CAPTION_LINE });
+    line.textContent = clean(text);
+    foot.append(line);
+  });
+  const height = below + foot.children.length * CAPTION_LINE + PICTURE_MARGIN;
   const ground = paint(getComputedStyle(document.body).backgroundColor) ?? { fill: "#ffffff" };
-  const foot = svg("text", { x: PICTURE_MARGIN, y: height - PICTURE_MARGIN, "font-size": 12, "font-family": style.fontFamily, ...paint(style.color), opacity: 0.8 });
-  foot.textContent = clean(caption);
   const name = svg("title");
   name.textContent = clean(title);
   const picture = svg("svg", { xmlns: "http://www.w3.org/2000/svg", width, height, viewBox: `0 0 ${width} ${height}` },
@@ -36,6 +42,17 @@ async function pngOf({ text, width, height }) {
   context.scale(scale, scale);
   context.drawImage(image, 0, 0, width, height);
   return new Promise((resolve) => canvas.toBlob(resolve, "image/png"));
+}
+
+// Texts in as few lines as their width allows, in the font of the pen; another program's font may be wider.
+function brokenLines(texts, room) {
+  const lines = [];
+  for (const text of texts) {
+    const longer = lines.length ? `${lines[lines.length - 1]} · ${text}` : text;
+    if (lines.length && pen.measureText(longer).width <= room) lines[lines.length - 1] = longer;
+    else lines.push(text);
+  }
+  return lines;
 }
 
 const clean = (text) => text.replace(NOT_XML, "\ufffd");
@@ -165,7 +182,8 @@ function drawText(node, style, layer, decoration) {
   const range = document.createRange();
   const lines = [];
   range.selectNodeContents(node);
-  if (range.getClientRects().length === 1) lines.push({ text: node.data, box: range.getBoundingClientRect() });
+  // Spaces at an end may be drawn or not.
+  if (range.getClientRects().length === 1 && node.data === node.data.trim()) lines.push({ text: node.data, box: range.getBoundingClientRect() });
   else {
     let at = 0;
     for (const character of node.data) {
@@ -181,8 +199,8 @@ function drawText(node, style, layer, decoration) {
   }
   const keeps = style.whiteSpaceCollapse === "preserve" || style.whiteSpace.startsWith("pre");
   for (const { text, box } of lines) {
-    const shown = keeps ? text : text.replace(/\s+/g, " ").trim();
-    if (shown && box.width) layer.append(textAt(shown, box.left, box.top + box.height / 2, style, decoration, box.width));
+    const shown = keeps ? text : text.replace(/\s+/g, " ");
+    if (shown.trim() && box.width) layer.append(textAt(shown, box.left, box.top + box.height / 2, style, decoration, box.width));
   }
 }
 

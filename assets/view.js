@@ -141,7 +141,7 @@ function caption(settings = { ...run.head.config, ...(again ? again.settings : {
   const words = TEXT.whatif, of = (name, value) => `${words.knobs[name]} ${knobValue(name, value)}`;
   const point = rule === "fly" ? [of("entropy", entropy), of("theta", theta), of("window", window), ...(includes ? [words.knobs.window_includes_mismatch] : [])] : [];
   return [...[...origin.children].map((part) => part.textContent), words.values[rule], ...point,
-    ...(again && settings !== run.head.config ? [TEXT.share.replayed] : [])].join(" · ");
+    ...(again && settings !== run.head.config ? [TEXT.share.replayed] : [])];
 }
 
 // Drawing ------------------------------------------------------------------------------------------------------------

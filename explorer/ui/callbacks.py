@@ -21,6 +21,7 @@ from explorer.trace import Trace
 from explorer.ui import charts, lines, texts
 from explorer.ui.backend import Backend
 from explorer.ui.controls import config_of, page_knobs
+from explorer.ui.languages import say
 from explorer.ui.recordings import Recording, run_text
 from explorer.ui.report import end_event
 from explorer.ui.scripts import IMPORT_LIMIT
@@ -198,7 +199,7 @@ class Callbacks:
         return lines.header(session.run, request.pair, self._titles[request.pair], request.prompt, request.config)
 
     def _in_memory(self, pair: str) -> str:
-        return readiness_html(texts.WARM_READY.format(pair=self._titles[pair]))
+        return readiness_html("WARM_READY", self._titles[pair])
 
     def _events(self, session: Session, request: Request) -> Iterator[str | Trace]:
         """The lines of a run as they come about, and its trace at the end (none where it was stopped too early)."""
@@ -274,9 +275,10 @@ def notes_html(*values: Any) -> str:
     return "".join(f"<p class='{tone}'>{html.escape(note)}</p>" for note in notes)
 
 
-def readiness_html(message: str) -> str:
-    """The line that says whether models are in memory."""
-    return f"<p class='readiness'>{html.escape(message)}</p>"
+def readiness_html(key: str, pair: str = "", detail: str = "") -> str:
+    """The line that says whether models are in memory. key: of the text in texts.py; pair: the title of one, before it."""
+    before, behind = (html.escape(text) for text in (f"{pair}: " if pair else "", f" ({detail})" if detail else ""))
+    return f"<p class='readiness'>{before}{say(key)}{behind}</p>"
 
 
 def _buttons(running: bool) -> tuple[Any, Any, Any]:

@@ -45,14 +45,14 @@ RULE_LABELS = {"fly": "FLy, loose", "exact": "Exact match", "autoregressive": "T
 DRAFTER_LABELS = {"model": "Draft model", "lookup": "Prompt lookup", "model+lookup": "Both"}
 ENTROPY_LABELS = {"normalized": "Normalized", "top3": "Top 3"}
 
-PAIR_HERE = "{title}"
-PAIR_FETCHED = "{title} · fetched on first use, {size}"
-PAIR_MISSING = "{title} · not on this machine, {size}, {suits}"
+PAIR_FETCHED = "fetched on first use"
+PAIR_MISSING = "not on this machine"
 
 WARM_WAITING = "Models load at the first run."
-WARM_LOADING = "Loading {pair} into memory. You can press Run already."
-WARM_READY = "{pair} is in memory."
-WARM_FAILED = "{pair} could not be loaded ahead: {error}"
+# Behind the name of a pair.
+WARM_LOADING = "loading into memory. You can press Run already."
+WARM_READY = "in memory."
+WARM_FAILED = "could not be loaded ahead"
 
 PROMPT_TOO_LONG = "the prompt has {size:,} characters, this page takes at most {limit:,}: shorten it"
 IMPORT_REFUSED = "{name} is no record of a run: {reason}"
