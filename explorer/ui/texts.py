@@ -187,7 +187,7 @@ VIEW: dict[str, Any] = {
         },
         "lengths": {
             "title": "Tokens per round",
-            "note": "How many rounds committed so many tokens, the target's own counted.",
+            "note": "How many rounds committed so many tokens, the target's own counted. The longest draft had {size} tokens, in round {round}.",
             "numbers": "As numbers",
             "tokens": "Tokens",
             "rounds": "Rounds",
@@ -240,6 +240,8 @@ VIEW: dict[str, Any] = {
             "rejected:stop": "At {position} the draft says {draft}, the target {target}: a stop token is never loosened, refused.",
             "rejected": "At {position} the draft says {draft}, the target {target}: refused.",
             "bonus": "All kept, so the target adds {token}.",
+            "stopped": "PACER ended the draft after {size}: a block's mean score {mean} is below its threshold {threshold}. Rightly so, the draft was cut at {cut} already.",
+            "stopped_early": "PACER ended the draft after {size}: a block's mean score {mean} is below its threshold {threshold}. All of it was kept, so more might have been.",
         },
     },
     "gauges": {

@@ -112,6 +112,9 @@ def test_pacers_blocks_show_their_mean_against_the_threshold(recorded, visit):
     assert page.eval_on_selector_all(".pacer-words", "nodes => nodes.map(n => n.textContent)") == [
         "mean 0.80, threshold 0.50: go on", "mean 0.30, threshold 0.60: stop",
     ]  # fmt: skip
+    assert "below its threshold 0.60. All of it was kept, so more might have been." in page.inner_text(".round-line")
+    set_theta(page, 1)
+    page.wait_for_selector(".round-line >> text=Rightly so, the draft was cut at 2 already.")
     page.click("text=›")
     assert page.locator(".pacer-block").count() == 0
 
@@ -294,6 +297,27 @@ def test_a_phone_holds_all_of_it(recorded, visit, scheme):
     page.click(".rounds > summary")
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     assert page.evaluate("document.getAnimations().length") == 0
+
+
+def test_the_summary_counts_acceptance_by_both_denominators(recorded, visit):
+    page = visit(recorded)
+    page.click(".chart >> nth=0 >> summary")
+    rows = page.eval_on_selector_all(
+        ".chart:nth-child(1) tbody tr", "rows => rows.map(r => [...r.children].map(c => c.textContent))"
+    )
+    assert rows[0] == ["1", "6", "6", "100 %", "100 %"]
+    assert rows[1] == ["2", "4", "6", "67 %", "67 %"]
+    assert rows[4] == ["5", "3", "3", "100 %", "50 %"]
+    assert "The longest draft had 8 tokens, in round 6." in page.inner_text(".charts")
+
+
+def test_the_charts_to_zoom_open_on_demand_and_close_with_the_next_run(recorded, visit, run):
+    page = visit(recorded)
+    assert page.locator("#plot").count() == 0
+    page.click("#charts > button")
+    page.wait_for_selector("#plot .main-svg >> text=Every disagreement by both entropies")
+    run(page, budget=12)
+    page.wait_for_selector("#plot", state="hidden")
 
 
 def test_a_finished_run_can_be_stepped_too(recorded, visit, run):
