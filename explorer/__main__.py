@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import io
+import math
 import os
 import sys
 from collections.abc import Callable
@@ -11,15 +12,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
 
-from explorer import cases, distill, terminal
+from explorer import cases, distill, pacer, terminal
+from explorer.analysis.loosened import loosened, loosened_table
 from explorer.analysis.metrics import summarize
 from explorer.analysis.replay import first_change, replay, spans
-from explorer.config import PRESETS, THETA_OF_MEASURE, DecodeConfig, Knob, knobs
+from explorer.config import POLICY_DEFAULTS, PRESETS, THETA_OF_MEASURE, DecodeConfig, Knob, knobs
 from explorer.errors import UserError
 from explorer.pieces import text_of
 from explorer.prompts import HELD_OUT
 from explorer.trace import Trace
 from explorer.verdicts import Verdict
+
+# Knobs of `sweep` that all its points share.
+SWEPT_ALIKE = ("entropy", "window_includes_mismatch", "drafter", "length", "block_size", "threshold", "growth", "statistic",
+               "least_draft", "max_new_tokens", "stop_strings", "raw_prompt")  # fmt: skip
 
 
 class _Parser(argparse.ArgumentParser):
@@ -80,6 +86,12 @@ def _parser() -> argparse.ArgumentParser:
             _add_knob(again, knob)
     again.set_defaults(command=_replay)
 
+    deferred = commands.add_parser(
+        "deferred", help="the tokens that FLy kept in recorded runs, in context, to judge by eye"
+    )
+    deferred.add_argument("traces", metavar="TRACE.json", type=Path, nargs="+")
+    deferred.set_defaults(command=_deferred)
+
     pairs = commands.add_parser("pairs", help="known pairs, whether their weights are here, sizes")
     pairs.set_defaults(command=_pairs)
 
@@ -95,14 +107,59 @@ def _parser() -> argparse.ArgumentParser:
     bench.add_argument("--passes", metavar="N", type=_count, default=3, help="times all prompts are run (default 3)")
     bench.add_argument("--max-new-tokens", metavar="N", type=_count, default=64, help="tokens per prompt (default 64)")
     bench.add_argument(
-        "--draft-length", metavar="K", type=_count, default=8, help="drafted tokens per round (default 8)"
+        "--draft-length",
+        metavar="K",
+        type=_count,
+        action="append",
+        help="drafted tokens per round (default 8); may be repeated",
     )
     bench.add_argument("--out", metavar="F.json", type=Path, help="also write the figures as JSON")
     bench.set_defaults(command=_bench)
 
+    sweep = commands.add_parser(
+        "sweep", help="theta x W over a set of prompts: speed against fidelity, and the point to choose"
+    )
+    _add_pair(sweep)
+    sweep.add_argument(
+        "--prompts", metavar="F", type=Path, required=True, help="JSON lines, with answers where they can be checked"
+    )
+    sweep.add_argument("--limit", metavar="N", type=_count, help="only the first N prompts")
+    for name, knob_name in (("thetas", "theta"), ("windows", "window"), ("draft_lengths", "draft_length")):
+        knob = next(knob for knob in knobs() if knob.name == knob_name)
+        sweep.add_argument(
+            f"--{name.replace('_', '-')}",
+            metavar="A,B,..",
+            type=_numbers(knob),
+            required=name != "draft_lengths",
+            help=f"{knob.label}: each {knob.range_text}",
+        )
+    for knob in knobs():
+        if knob.name in SWEPT_ALIKE:
+            _add_knob(sweep, knob)
+    sweep.add_argument(
+        "--limit-nats",
+        metavar="X",
+        type=_nats,
+        default=0.10,
+        help="choose a point at most this far below plain greedy in mean target log-probability per token (default 0.1)",
+    )
+    sweep.add_argument(
+        "--limit-lost",
+        metavar="N",
+        type=_whole,
+        default=0,
+        help="choose a point that loses at most so many right answers (default 0)",
+    )
+    sweep.add_argument("--out", metavar="F.csv", type=Path, required=True, help="the points; everything goes to F.json")
+    sweep.set_defaults(command=_sweep)
+
     distilling = commands.add_parser("distill", help="make the draft of the embedded pair")
     distill.add_arguments(distilling)
     distilling.set_defaults(command=distill.main)
+
+    pacing = commands.add_parser("pacer", help="collect for, train and evaluate PACER's pre-verification layer")
+    pacer.add_arguments(pacing)
+    pacing.set_defaults(command=pacer.main)
 
     return parser
 
@@ -115,7 +172,7 @@ def _add_pair(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--dtype",
         metavar="T",
-        help="default: bfloat16 on cuda; on a cpu packed float32 with an int8 draft; float32 is the plain oracle",
+        help="default: bfloat16 on cuda; on a cpu packed float32 with a quantized draft; float32 is the plain oracle",
     )
 
 
@@ -147,6 +204,27 @@ def _number(knob: Knob) -> Callable[[str], float]:
     return read
 
 
+def _numbers(knob: Knob) -> Callable[[str], list[float]]:
+    """A reader of several of the knob's numbers, separated by commas."""
+    return lambda text: [_number(knob)(part.strip()) for part in text.split(",")]
+
+
+def _nats(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < math.inf:
+        raise argparse.ArgumentTypeError(f"must be a number from 0, got {text!r}")
+    return value
+
+
+def _whole(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"must be a whole number from 0, got {text!r}")
+    return int(text)
+
+
 def _count(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"must be a whole number from 1, got {text!r}")
@@ -154,12 +232,14 @@ def _count(text: str) -> int:
 
 
 def _config(args: argparse.Namespace, base: DecodeConfig) -> DecodeConfig:
-    """`base` with the options that were given; a measure given without a theta brings its own theta."""
+    """`base` with the options that were given; a measure brings its own theta, a length policy its own thresholds."""
     given = {knob.name: getattr(args, knob.name) for knob in knobs() if hasattr(args, knob.name)}
     if "stop_strings" in given:
         given["stop_strings"] = tuple(given["stop_strings"])
     if given.get("entropy", base.entropy) != base.entropy and "theta" not in given:
         given["theta"] = THETA_OF_MEASURE[given["entropy"]]
+    if given.get("length", base.length) != base.length:
+        given = POLICY_DEFAULTS[given["length"]] | given
     return replace(base, **given)
 
 
@@ -208,11 +288,21 @@ def _judge(args: argparse.Namespace) -> int:
     return 0
 
 
-def _replay(args: argparse.Namespace) -> int:
+def _load_trace(path: Path) -> Trace:
     try:
-        trace = Trace.load(args.trace)
+        return Trace.load(path)
     except UserError as error:
-        raise UserError(f"{args.trace}: {error}") from None
+        raise UserError(f"{path}: {error}") from None
+
+
+def _deferred(args: argparse.Namespace) -> int:
+    tokens = [token for path in args.traces for token in loosened(_load_trace(path))]
+    print(loosened_table(tokens) if tokens else "no token was kept against the target's choice")
+    return 0
+
+
+def _replay(args: argparse.Namespace) -> int:
+    trace = _load_trace(args.trace)
     config = _config(args, trace.config)
     rounds = replay(trace, config)
     for round_, recorded in zip(rounds, trace.rounds):
@@ -260,6 +350,16 @@ def _bench(args: argparse.Namespace) -> int:
 
     _check_writable(args.out)
     return bench.main(args)
+
+
+def _sweep(args: argparse.Namespace) -> int:
+    _check_writable(args.out)
+    if args.out.suffix == ".json":
+        raise UserError("--out names the CSV file; the JSON file is written beside it")
+    base = _config(args, replace(DecodeConfig(), max_new_tokens=64))
+    from explorer import sweep
+
+    return sweep.main(args, base)
 
 
 def _check_writable(path: Path | None) -> None:

@@ -91,8 +91,38 @@ class DecodeConfig:
         "Where drafted tokens come from: the draft model, prompt lookup alone, or the draft model accelerated by lookup.",
         choices=("model", "lookup", "model+lookup"),
     )
-    length: str = _knob(str, "fixed", "Length policy", "When drafting stops.", choices=("fixed",))
+    length: str = _knob(
+        str,
+        "fixed",
+        "Length policy",
+        "When drafting stops. fixed: after K tokens. pacer: when a block's predicted acceptance is below its threshold. "
+        "confidence: after a token of low probability. entropy: after a token of high entropy. heuristic: K of the last round, "
+        "plus 2 if all of it was kept, else minus 1.",
+        choices=("fixed", "pacer", "confidence", "entropy", "heuristic"),
+    )
     draft_length: int = _knob(int, 8, "Draft length K", "Tokens drafted per round, at most.", low=1, high=64, step=1)
+    block_size: int = _knob(
+        int, 4, "Block size b", "PACER: tokens drafted between two decisions.", low=1, high=16, step=1
+    )
+    threshold: float = _knob(
+        float, 0.5, "Threshold t",
+        "pacer: predicted acceptance that the first block needs. confidence: least probability of a token to go on. "
+        "entropy: largest sqrt(0.15 * entropy in nats) of a token to go on.",
+        low=0.0, high=1.0, step=0.01,
+    )  # fmt: skip
+    growth: float = _knob(
+        float, 1.05, "Growth rho", "PACER: every passing block multiplies the threshold by this; 1 keeps it.",
+        low=1.0, high=2.0, step=0.01,
+    )  # fmt: skip
+    statistic: str = _knob(
+        str, "mean", "Block statistic", "PACER: what of a block's scores is compared with the threshold.",
+        choices=("mean", "min", "product"),
+    )  # fmt: skip
+    least_draft: int = _knob(
+        int, 0, "Least draft length",
+        "PACER: drafts are not ended before this many tokens. FLy can defer nothing in a draft of W tokens or fewer.",
+        low=0, high=64, step=1,
+    )  # fmt: skip
     max_new_tokens: int = _knob(
         int, 128, "Budget", "Most tokens to generate; the text ends there.", low=1, high=4096, step=1
     )
@@ -108,6 +138,10 @@ class DecodeConfig:
             knob.check(getattr(self, knob.name))
         if self.window == 0 and self.window_includes_mismatch:
             raise ConfigError("Window W must be at least 1 when the window includes the mismatch")
+        if self.drafter == "lookup" and self.length in ("pacer", "confidence", "entropy"):
+            raise ConfigError(
+                f"Length policy {self.length} needs a draft model, prompt lookup alone has none: choose the drafter model or model+lookup"
+            )
 
     @property
     def theta_is_never(self) -> bool:
@@ -164,6 +198,18 @@ PRESETS = {
     "vllm": _preset(
         "vLLM port", "the authors' vLLM port: top-3 entropy in nats, W following tokens", "top3", 0.3, 6, False
     ),
+}
+
+# What a length policy starts from: thresholds of one mean nothing to another, and only a policy that stops early can afford a large K.
+POLICY_DEFAULTS: dict[str, dict[str, Any]] = {
+    "fixed": {"draft_length": 8},
+    "pacer": {"draft_length": 24, "threshold": 0.5, "growth": 1.05},
+    "confidence": {
+        "draft_length": 20,
+        "threshold": 0.4,
+    },  # transformers' assistant_confidence_threshold, num_assistant_tokens
+    "entropy": {"draft_length": 24, "threshold": 0.3},  # SVIP, arXiv 2411.18462: sqrt(c H) > h with c 0.15, h 0.3
+    "heuristic": {"draft_length": 20},  # transformers' num_assistant_tokens_schedule
 }
 
 # The two measures are not interchangeable, so switching the measure switches theta to a value made for it.

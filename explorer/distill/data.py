@@ -20,12 +20,21 @@ class Answer:
     top_ids: list[torch.Tensor] = field(default_factory=list)  # [TOP] each
     top_logprobs: list[torch.Tensor] = field(default_factory=list)  # [TOP] each, over the full vocabulary
     states: list[torch.Tensor] = field(default_factory=list)  # [model width] each, after the final norm
+    entropies: list[torch.Tensor] = field(default_factory=list)  # [] each, nats, over the full vocabulary
 
-    def append(self, token: int, top_ids: torch.Tensor, top_logprobs: torch.Tensor, state: torch.Tensor) -> None:
+    def append(
+        self,
+        token: int,
+        top_ids: torch.Tensor,
+        top_logprobs: torch.Tensor,
+        state: torch.Tensor,
+        entropy: torch.Tensor,
+    ) -> None:
         self.ids.append(token)
         self.top_ids.append(top_ids)
         self.top_logprobs.append(top_logprobs)
         self.states.append(state)
+        self.entropies.append(entropy)
 
 
 def write_shard(path: Path, answers: list[Answer]) -> None:

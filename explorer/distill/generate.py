@@ -51,9 +51,18 @@ class Row:
 
 @torch.inference_mode()
 def answer_batch(
-    model, prompts: list[list[int]], temperatures: list[float], max_new: int, stop: int, rng
+    model,
+    prompts: list[list[int]],
+    temperatures: list[float],
+    max_new: int,
+    stop: int,
+    rng: torch.Generator | None = None,
+    vocab_size: int | None = None,
 ) -> list[Answer]:
-    """Continue every prompt up to `stop` (included) or `max_new` tokens; temperature 0 is greedy. `rng`: torch.Generator."""
+    """Continue every prompt up to `stop` (included) or `max_new` tokens; temperature 0 is greedy and needs no `rng`.
+
+    vocab_size: the tokenizer's, where the model has more output rows than that.
+    """
     rows = [Row(p, t, Answer(p)) for p, t in zip(prompts, temperatures, strict=True)]
     answers = [row.answer for row in rows]
     width = max(map(len, prompts))
@@ -67,8 +76,10 @@ def answer_batch(
         states = model.model(
             input_ids=ids, attention_mask=mask[:, :length], position_ids=positions, cache=cache
         ).last_hidden_state[:, -1]  # [rows, width of the model]
-        logits = model.lm_head(states).float()
-        top, top_ids = (logits - logits.logsumexp(-1, keepdim=True)).topk(TOP)
+        logits = model.lm_head(states)[:, :vocab_size].float()
+        logprobs = logits.log_softmax(-1)
+        top, top_ids = logprobs.topk(TOP)
+        entropies = -(logprobs.exp() * logprobs).sum(-1)
         chosen = top_ids[:, 0].clone()
         sampled = [i for i, row in enumerate(rows) if row.temperature > 0]
         if sampled:
@@ -76,7 +87,7 @@ def answer_batch(
             chosen[sampled] = torch.multinomial((logits[sampled] / scale).softmax(-1), 1, generator=rng)[:, 0]
         for i, row in enumerate(rows):
             if row.answer.ids[-1:] != [stop]:
-                row.answer.append(chosen[i].item(), top_ids[i], top[i], states[i])
+                row.answer.append(chosen[i].item(), top_ids[i], top[i], states[i], entropies[i])
         going = [i for i, row in enumerate(rows) if row.answer.ids[-1] != stop]
         if not going:
             break

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
 import torch
 
-from explorer.engine.model import Context, LanguageModel
+from explorer.engine.model import Context
+from explorer.engine.packed import PackedContext
 from explorer.engine.sampling import Sampler
 from explorer.trace import Source
+
+# Scores of the block just drafted, from the hidden state [m, d] that produced each of its tokens and its probability [m]: [m].
+Score = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 
 
 @dataclass(slots=True)
@@ -20,6 +25,8 @@ class Draft:
     probs: list[float | None] = field(default_factory=list)  # under the drafter's distribution
     sources: list[Source] = field(default_factory=list)
     distributions: list[torch.Tensor] = field(default_factory=list)  # q [V] of each token; empty when greedy
+    entropies: list[float] = field(default_factory=list)  # of the drafter's distribution, nats; empty where nobody asks
+    scores: list[float] = field(default_factory=list)  # of the tokens of all scored blocks: they come first
     ended: bool = False  # a stop id was drafted: the draft ends with it
 
     def __len__(self) -> int:
@@ -42,8 +49,11 @@ class Drafter(Protocol):
     def prefill(self, ids: list[int]) -> None:
         """Read the prompt without its last token."""
 
-    def extend(self, draft: Draft, sequence: list[int], count: int) -> None:
-        """Draft up to `count` more tokens after `sequence` (all committed ids) and what the draft holds already."""
+    def extend(self, draft: Draft, sequence: list[int], count: int, score: Score | None = None) -> None:
+        """Draft up to `count` more tokens after `sequence` (all committed ids) and what the draft holds already.
+
+        score: applied to the new block before it comes to the host, so that both take one transfer.
+        """
 
     def settle(self, length: int) -> None:
         """Forget drafted tokens beyond the first `length` of the sequence: the round is over."""
@@ -55,34 +65,62 @@ class Drafter(Protocol):
 class ModelDrafter:
     """A draft model with its own cache, one token per forward; one transfer to the host per block."""
 
-    def __init__(self, model: LanguageModel, sampler: Sampler, stop_ids: frozenset[int]):
-        self.context: Context = model.open()
+    def __init__(
+        self,
+        context: Context | PackedContext,
+        sampler: Sampler,
+        stop_ids: frozenset[int],
+        entropies: bool = False,
+    ):
+        """entropies: whether the length policy reads the entropy of each token."""
+        self.context = context
         self._sampler = sampler
         self._stop_ids = stop_ids
+        self._wants_entropies = entropies
 
     @property
     def forward_seconds(self) -> float:
         return self.context.forward_seconds
 
     def prefill(self, ids: list[int]) -> None:
-        self.context.prefill(self._tensor(ids))
+        self.context.prefill(self._tensor(ids[self.context.length :]))  # nothing, in a cache shared with the target
 
-    def extend(self, draft: Draft, sequence: list[int], count: int) -> None:
+    def extend(self, draft: Draft, sequence: list[int], count: int, score: Score | None = None) -> None:
         # The cache lacks the last committed token, and after a fully kept draft also the last drafted one before it.
         token = self._tensor([*sequence, *draft.ids][self.context.length :])
-        steps = []
+        steps, states = [], []
         for _ in range(count):
-            token, prob = self._pick(draft, self.context.feed(token, rows=1))
-            steps.append(torch.stack([token.double(), prob.double()]))
-        for token_id, prob in torch.cat(steps, dim=1).T.tolist():
-            draft.add(int(token_id), min(prob, 1.0), "model", self._stop_ids)
+            columns = self._pick(draft, self.context.feed(token, rows=1))
+            token = columns[0]
+            steps.append(torch.stack([column.double() for column in columns]))
+            states.append(self.context.states)
+        columns = torch.cat(steps, dim=1)  # [2 or 3, count]
+        if score:
+            scores = score(torch.cat(states), columns[1])
+            columns = torch.cat([columns, scores.double()[None]])
+        columns = columns.tolist()
+        scores = columns.pop() if score else []
+        self._add(draft, columns, ["model"] * count, scores)
 
-    def _pick(self, draft: Draft, logits: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """One token per row of logits [n, V] with its probability, both [n]; above temperature 0 the draft keeps q."""
+    def _add(self, draft: Draft, columns: list[list[float]], sources: list[Source], scores: list[float]) -> None:
+        """Append a block given as ids, probabilities and, where wanted, entropies, up to the first stop id."""
+        before = len(draft)
+        for token, prob, source in zip(*columns[:2], sources):
+            draft.add(int(token), min(prob, 1.0), source, self._stop_ids)
+        added = len(draft) - before
+        draft.entropies += [value for column in columns[2:] for value in column[:added]]
+        draft.scores += scores[:added]
+
+    def _pick(self, draft: Draft, logits: torch.Tensor) -> list[torch.Tensor]:
+        """Of each row of logits [n, V] one token, its probability and, where wanted, the entropy, each [n]; above
+        temperature 0 the draft keeps q."""
         token, q = self._sampler.pick(logits), self._sampler.distribution(logits)
         if not self._sampler.greedy:
             draft.distributions += q.unbind()
-        return token, q.gather(1, token[:, None])[:, 0]
+        columns = [token, q.gather(1, token[:, None])[:, 0]]
+        if self._wants_entropies:
+            columns.append(torch.special.entr(q).sum(dim=-1))
+        return columns
 
     def settle(self, length: int) -> None:
         self.context.crop(length)

@@ -49,15 +49,15 @@ def load(name: str, folders: dict[str, Path], sources: dict[str, str], where: Pl
     """Load a pair from its folders, `target` and `draft`; sources: what to call them in a record.
 
     grafted: the draft's folder holds a few trained layers for between the target's own embeddings and head. One folder
-    for both is loaded once; packed, the target then drafts for itself in eight bits.
+    for both is loaded once; packed, the target then drafts for itself in fewer bits.
     """
-    tokenizer = _tokenizer(folders["target"])
-    target = draft = _model(folders["target"], where)
+    tokenizer = read_tokenizer(folders["target"])
+    target = draft = read_model(folders["target"], where)
     if grafted:
         draft = graft(target, folders["draft"])
     elif folders["draft"] != folders["target"]:
-        check_same_vocabulary(tokenizer, _tokenizer(folders["draft"]))
-        draft = _model(folders["draft"], where)
+        check_same_vocabulary(tokenizer, read_tokenizer(folders["draft"]))
+        draft = read_model(folders["draft"], where)
     return Pair(
         name,
         target_model=target,
@@ -87,12 +87,14 @@ def graft(target: PreTrainedModel, draft_folder: Path) -> PreTrainedModel:
     return draft.to(target.device).eval()
 
 
-def _tokenizer(folder: Path) -> PreTrainedTokenizerFast:
+def read_tokenizer(folder: Path) -> PreTrainedTokenizerFast:
+    """The tokenizer of a folder; raises WeightsError."""
     with _reading(folder):
         return AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
 
 
-def _model(folder: Path, where: Placement) -> PreTrainedModel:
+def read_model(folder: Path, where: Placement) -> PreTrainedModel:
+    """The model of a folder, as transformers builds it; raises WeightsError."""
     logging.disable_progress_bar()
     with _reading(folder):
         model = AutoModelForCausalLM.from_pretrained(

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import torch
 
-from explorer.engine.draft import Draft, ModelDrafter
+from explorer.engine.draft import Draft, ModelDrafter, Score
 from explorer.engine.sampling import Sampler
 
 MAX_NGRAM = 4
@@ -51,7 +51,8 @@ class LookupDrafter:
     def prefill(self, ids: list[int]) -> None:
         """Nothing to read: every search goes over the whole sequence."""
 
-    def extend(self, draft: Draft, sequence: list[int], count: int) -> None:
+    def extend(self, draft: Draft, sequence: list[int], count: int, score: Score | None = None) -> None:
+        """score is never given: there are no hidden states (DecodeConfig refuses the policies that need them)."""
         for token in continuation([*sequence, *draft.ids], count):
             draft.add(token, None, "lookup", self._stop_ids)
             if not self._sampler.greedy:  # a certain proposal: q is 1 at the token
@@ -73,18 +74,23 @@ class LookupModelDrafter(ModelDrafter):
     forward needs its result on the host, so there is one transfer per forward instead of one per block.
     """
 
-    def extend(self, draft: Draft, sequence: list[int], count: int) -> None:
+    def extend(self, draft: Draft, sequence: list[int], count: int, score: Score | None = None) -> None:
         wanted = len(draft) + count
+        states, probs = [], []
         while len(draft) < wanted and not draft.ended:
             known = [*sequence, *draft.ids]
             # One place is left for the model's own token, which follows the confirmed ones.
             proposed = continuation(known, min(MAX_CANDIDATE, wanted - len(draft) - 1))
             logits = self.context.feed(self._tensor([*known[self.context.length :], *proposed]), rows=len(proposed) + 1)
-            picked, probs = self._pick(draft, logits)
-            picked, probs = picked.tolist(), probs.tolist()
+            columns = self._pick(draft, logits)
+            picked = columns[0].tolist()
             confirmed = next((i for i, token in enumerate(proposed) if picked[i] != token), len(proposed))
             self.context.crop(len(known) + confirmed)
             del draft.distributions[len(draft) + confirmed + 1 :]
-            for index in range(confirmed + 1):
-                source = "lookup" if index < confirmed else "model"
-                draft.add(picked[index], min(probs[index], 1.0), source, self._stop_ids)
+            if score:
+                states.append(self.context.states[: confirmed + 1])
+                probs.append(columns[1][: confirmed + 1])
+            sources = ["lookup"] * confirmed + ["model"]
+            self._add(draft, [column[: confirmed + 1].tolist() for column in columns], sources, [])
+        if score and not draft.ended:
+            draft.scores += score(torch.cat(states), torch.cat(probs)).tolist()

@@ -10,6 +10,7 @@ from transformers import DynamicCache, PreTrainedModel
 from explorer.errors import UserError
 
 ROLLED_BACK = frozenset({"full_attention", "sliding_attention"})  # layer types whose cache is one entry per position
+PLAIN = ("llama", "qwen2")  # families that apply their head to the final states as they are, and mask by position only
 
 
 class UnsupportedModel(UserError):
@@ -47,16 +48,32 @@ class LanguageModel:
     def dtype_name(self) -> str:
         return str(self.model.dtype).removeprefix("torch.")
 
-    def open(self) -> Context:
-        """Start an empty sequence on these weights."""
-        return Context(self)
+    @property
+    def weight_bytes(self) -> int:
+        """Memory of the weights; tables that are tied count once."""
+        return sum(parameter.nbytes for parameter in self.model.parameters())
+
+    def open(self, states: bool = False) -> Context:
+        """Start an empty sequence on these weights; with `states` its feeds also leave the final hidden states behind.
+
+        Raises UnsupportedModel for states of a family whose head reads something else.
+        """
+        if states and self.model.config.model_type not in PLAIN:
+            raise UnsupportedModel(
+                f"the hidden states of {self.model.config.model_type} models are not available here: only of {', '.join(PLAIN)}"
+            )
+        return Context(self, states)
 
 
 class Context:
     """One sequence in one model: which tokens the cache holds, and the verbs to add and take back."""
 
-    def __init__(self, language_model: LanguageModel):
+    def __init__(self, language_model: LanguageModel, states: bool = False):
         self.language_model = language_model
+        self._wants_states = states
+        self.states: torch.Tensor | None = (
+            None  # [rows, d] of the last feed if wanted: after the final norm, the head's input
+        )
         # Without a config every layer keeps all positions, so sliding-window models roll back too: their window is in
         # the attention mask.
         self._cache = DynamicCache()
@@ -70,8 +87,17 @@ class Context:
 
     def feed(self, ids: torch.Tensor, rows: int) -> torch.Tensor:
         """Feed ids [n] and return float32 logits [rows, V] of the last `rows` of them."""
-        logits = self._forward(self.language_model.model, ids, logits_to_keep=rows).logits
-        return logits[0, :, : self.language_model.vocab_size].float()
+        return self._logits(ids, rows)
+
+    def branch(self, ids: torch.Tensor, positions: torch.Tensor, visible: torch.Tensor) -> torch.Tensor:
+        """Feed ids [n] of several continuations at once: logits [n, V]. Only for families in PLAIN.
+
+        positions [n]: where each stands in its text; visible [n, held + n], bool: which entries of the cache, itself among
+        them, each may read (spec of PACER's packing: two continuations never see each other).
+        """
+        bias = torch.zeros(visible.shape, dtype=self.language_model.model.dtype, device=ids.device)
+        bias.masked_fill_(~visible, torch.finfo(bias.dtype).min)
+        return self._logits(ids, len(ids), attention_mask=bias[None, None], position_ids=positions[None])
 
     def crop(self, length: int) -> None:
         """Take tokens back so that at most `length` are held."""
@@ -83,7 +109,17 @@ class Context:
         """Free the cache."""
         self._cache, self.length = DynamicCache(), 0
 
-    def _forward(self, module: torch.nn.Module, ids: torch.Tensor, **arguments: int):
+    def _logits(self, ids: torch.Tensor, rows: int, **arguments: torch.Tensor) -> torch.Tensor:
+        """Float32 logits [rows, V] of the last rows; keeps their states where wanted."""
+        model = self.language_model.model
+        if self._wants_states:
+            self.states = self._forward(model.base_model, ids, **arguments).last_hidden_state[0, len(ids) - rows :]
+            logits = model.get_output_embeddings()(self.states)
+        else:
+            logits = self._forward(model, ids, logits_to_keep=rows, **arguments).logits[0]
+        return logits[:, : self.language_model.vocab_size].float()
+
+    def _forward(self, module: torch.nn.Module, ids: torch.Tensor, **arguments):
         start = perf_counter()
         output = module(input_ids=ids[None], cache=self._cache, use_cache=True, **arguments)
         self.forward_seconds += perf_counter() - start

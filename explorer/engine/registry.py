@@ -37,6 +37,15 @@ class KnownPair:
     suits: str = ""
 
     @property
+    def sides(self) -> dict[str, Reference]:
+        return {"target": self.target, "draft": self.draft}
+
+    @property
+    def is_grafted(self) -> bool:
+        """Whether the draft is a few trained layers around the target's own embeddings and head."""
+        return isinstance(self.draft, Path)
+
+    @property
     def is_embedded(self) -> bool:
         """Whether it comes from a registry package: fetched on first use, without being asked for."""
         return isinstance(self.target, RegistryModel)
@@ -95,7 +104,7 @@ def load_pair(
 
     device: torch's name; default CUDA if present, else CPU. dtype: of both models, by torch's name. Default: bfloat16 on
     CUDA; on a CPU the packed forms of packed.py, float32 for the target (bfloat16 flips near-tied argmaxes between chunk
-    sizes, and `exact` would not be exact) and int8 for the draft. Naming a dtype runs transformers' own modules in it.
+    sizes, and `exact` would not be exact) and a quantized draft. Naming a dtype runs transformers' own modules in it.
     Only the embedded pair is fetched without being asked for. Raises UserErrors: UnknownPair, WeightsError, PairMismatch,
     UnsupportedModel, and ConfigError for a device or dtype that does not exist.
     """
@@ -103,11 +112,19 @@ def load_pair(
 
     known = find_pair(name)
     where = loading.placement(device, dtype)
-    sides = {"target": known.target, "draft": known.draft}
-    folders = {side: _folder(reference, progress) for side, reference in sides.items()}
-    sources = {side: _public_name(reference) for side, reference in sides.items()}
-    public = name if known in known_pairs() else ",".join(sources.values())
-    return loading.load(public, folders, sources, where, grafted=isinstance(known.draft, Path))
+    sources = {side: _public_name(reference) for side, reference in known.sides.items()}
+    folders = folders_of(known, progress)
+    return loading.load(public_name(known), folders, sources, where, grafted=known.is_grafted)
+
+
+def folders_of(known: KnownPair, progress: Callable[[str], None] = lambda message: None) -> dict[str, Path]:
+    """Where the weights of `target` and `draft` lie on this machine; raises WeightsError."""
+    return {side: _folder(reference, progress) for side, reference in known.sides.items()}
+
+
+def public_name(known: KnownPair) -> str:
+    """What to call a pair in a record."""
+    return known.name if known in known_pairs() else ",".join(map(_public_name, known.sides.values()))
 
 
 def _folder(reference: Reference, progress: Callable[[str], None]) -> Path:

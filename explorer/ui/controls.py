@@ -9,7 +9,8 @@ import gradio as gr
 from explorer.config import ConfigError, DecodeConfig, Knob, knobs
 from explorer.ui import texts
 
-ADVANCED = ("temperature", "seed", "raw_prompt")
+# Knobs that most visitors never turn: sampling, and those of single length policies.
+ADVANCED = ("block_size", "threshold", "growth", "statistic", "least_draft", "temperature", "seed", "raw_prompt")
 _CHOICE_LABELS = {"rule": texts.RULE_LABELS, "entropy": texts.ENTROPY_LABELS, "drafter": texts.DRAFTER_LABELS}
 
 

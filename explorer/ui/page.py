@@ -10,7 +10,7 @@ from typing import Any
 
 import gradio as gr
 
-from explorer.config import PRESETS, THETA_OF_MEASURE, DecodeConfig
+from explorer.config import POLICY_DEFAULTS, PRESETS, THETA_OF_MEASURE, DecodeConfig
 from explorer.ui import callbacks as cb
 from explorer.ui import texts
 from explorer.ui.backend import Backend
@@ -39,6 +39,7 @@ _PRESET = (
     "(name, ...now) => { const preset = %s[name]; return preset ? ['fly', ...%s.map((knob) => preset[knob])] : now; }"
 )
 _THETA = "(measure, now) => (%s)[measure] ?? now"
+_POLICY = "(policy, ...now) => %s.map((knob, index) => (%s)[policy]?.[knob] ?? now[index])"
 _WANTED = "() => document.querySelector('#run-view .run-view').wanted"
 
 
@@ -135,6 +136,10 @@ def build_page(
         controls["entropy"].input(
             None, measure, [controls["theta"]], js=_THETA % json.dumps(THETA_OF_MEASURE), **SCRIPT
         )
+        started = sorted({knob for defaults in POLICY_DEFAULTS.values() for knob in defaults})
+        policy = _POLICY % (json.dumps(started), json.dumps(POLICY_DEFAULTS))
+        starting = [controls[knob] for knob in started]
+        controls["length"].input(None, [controls["length"], *starting], starting, js=policy, **SCRIPT)
         view.wanted(None, None, rule, js=_WANTED, **SCRIPT)
         view.settled(cb.notes_html, knob_inputs, [notes], queue=False, **QUIET)
         page.load(Warmup(backend, warm).watch, None, [readiness], concurrency_limit=None, **QUIET)

@@ -1,0 +1,152 @@
+"""Many drafts of one text at once: branches that share its trunk and never see each other.
+
+The mask of PACER's packing: a token of a branch reads the trunk up to the place where its branch leaves, its own branch up
+to itself, and nothing else; positions count on from the trunk. It serves the draft model while branches grow, the target
+that judges them, and training that recomputes states from ids.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from explorer.engine.model import Context
+from explorer.engine.ranking import argmax, top
+from explorer.pacer.data import BRANCH, Text
+
+
+@dataclass(frozen=True)
+class Pack:
+    """Trunk and branches as one sequence of N columns."""
+
+    ids: Tensor  # [N]
+    positions: Tensor  # [N]
+    visible: Tensor  # [N, N] bool: visible[q, k], whether column q reads column k
+    starts: tuple[int, ...]  # first column of each branch
+
+
+def pack(trunk: Tensor, branches: Sequence[tuple[int, Tensor]]) -> Pack:
+    """Lay out trunk ids [T] and branches (index of the last trunk column each may read, its ids [L])."""
+    size = len(trunk) + sum(len(ids) for _, ids in branches)
+    positions = torch.arange(size)
+    visible = torch.zeros(size, size, dtype=torch.bool)
+    visible[: len(trunk), : len(trunk)] = torch.ones(len(trunk), len(trunk)).tril().bool()
+    starts, column = [], len(trunk)
+    for last, ids in branches:
+        mine = slice(column, column + len(ids))
+        positions[mine] = torch.arange(last + 1, last + 1 + len(ids))
+        visible[mine, : last + 1] = True
+        visible[mine, mine] = torch.ones(len(ids), len(ids)).tril().bool()
+        starts.append(column)
+        column = mine.stop
+    return Pack(torch.cat([trunk, *(ids for _, ids in branches)]), positions, visible, tuple(starts))
+
+
+def pack_text(text: Text) -> Pack:
+    """A collected text: each branch holds the draft's own choice at its leaf, then what followed it."""
+    return pack(text.ids, _branches(text, range(len(text.branch_ids))))
+
+
+def _branches(text: Text, chosen: Iterable[int]) -> list[tuple[int, Tensor]]:
+    leaves = text.leaves.tolist()
+    return [
+        (text.prompt_length - 1 + leaves[g], torch.cat([text.choices[leaves[g], None], ids[ids >= 0]]).long())
+        for g in chosen
+        for ids in [text.branch_ids[g]]
+    ]
+
+
+def branch_states(text: Text, packed: Pack, states: Tensor) -> tuple[Tensor, Tensor]:
+    """The generating states of a text from those of all columns of its pack [N, d]: rows [R, d], branches [G, BRANCH, d].
+
+    A token's state is that of the column before it: the trunk's for answer tokens, its branch's for the others.
+    """
+    rows = states[text.prompt_length - 1 : len(text.ids) - 1]
+    branches = torch.zeros(len(packed.starts), BRANCH, states.shape[1], dtype=states.dtype)
+    for branch, (start, ids) in enumerate(zip(packed.starts, text.branch_ids)):
+        count = int((ids >= 0).sum())
+        branches[branch, :count] = states[start : start + count]
+    return rows, branches
+
+
+@torch.inference_mode()
+def draft_text(draft, ids: Tensor, prompt_length: int, stop_ids: frozenset[int]) -> Text:
+    """Draft along and beside a text of ids [T] with a LanguageModel or PackedModel; the target's side stays unknown."""
+    context: Context = draft.open(states=True)
+    try:
+        context.prefill(ids[: prompt_length - 1])
+        logits = context.feed(ids[prompt_length - 1 : -1], rows=len(ids) - prompt_length)  # [R, V]
+        states, (choices, probs) = context.states.half(), _choose(logits)
+        leaves = (choices != ids[prompt_length:]).nonzero()[:, 0]
+        columns = _grow(context, choices[leaves], prompt_length + leaves, stop_ids)
+    finally:
+        context.close()
+    branch_ids, branch_probs, states_of_branches = columns
+    unknown = torch.full_like(branch_ids, -1)
+    return Text(
+        ids, prompt_length, choices.int(), probs, states, torch.zeros(len(choices), 2), branch_ids, branch_probs,
+        states_of_branches, unknown, torch.zeros(*unknown.shape, 2),
+    )  # fmt: skip
+
+
+def _grow(context: Context, token: Tensor, position: Tensor, stop_ids: frozenset[int]) -> tuple[Tensor, Tensor, Tensor]:
+    """Draft BRANCH tokens behind each of `token` [G], all branches side by side; ids, probabilities, states by branch."""
+    count, trunk = len(token), context.length
+    ids, probs, states = [], [], []
+    stops = torch.tensor(sorted(stop_ids))
+    own = torch.eye(count, dtype=torch.bool)
+    before = torch.arange(trunk) < position[:, None]  # [G, trunk]
+    for step in range(BRANCH if count else 0):
+        visible = torch.cat([before, own.repeat(1, step + 1)], dim=1)
+        token, prob = _choose(context.branch(token, position + step, visible))
+        ids.append(token)
+        probs.append(prob)
+        states.append(context.states.half())
+    if not count:
+        none = torch.zeros(0, BRANCH)
+        return none.int(), none, torch.zeros(0, BRANCH, context.states.shape[1]).half()
+    table = torch.stack(ids, dim=1).int()
+    ended = torch.isin(table, stops).cumsum(1) - torch.isin(table, stops).int() > 0
+    return table.masked_fill(ended, -1), torch.stack(probs, dim=1), torch.stack(states, dim=1)
+
+
+def _choose(logits: Tensor) -> tuple[Tensor, Tensor]:
+    """The likeliest token of each row [n, V] and its probability."""
+    choice = argmax(logits)
+    best = logits.gather(1, choice[:, None])[:, 0]
+    return choice, (best - logits.logsumexp(-1)).exp()
+
+
+@torch.inference_mode()
+def judge_branches(target, text: Text, lowest_theta: float) -> None:
+    """Ask the target (a LanguageModel or PackedModel) about the branches that a loose rule could follow; fills `text` in.
+
+    Only branches that leave where its normalized entropy is at least `lowest_theta`: at others every rule that asks for
+    more rejects the draft's choice, whatever follows.
+    """
+    asked = (text.entropies[text.leaves, 0] >= lowest_theta).nonzero()[:, 0].tolist()
+    if not asked:
+        return
+    packed, trunk = pack(text.ids, _branches(text, asked)), len(text.ids)
+    context: Context = target.open()
+    try:
+        context.prefill(text.ids)
+        logits = context.branch(packed.ids[trunk:], packed.positions[trunk:], packed.visible[trunk:])
+    finally:
+        context.close()
+    for g, start in zip(asked, packed.starts):
+        count = int((text.branch_ids[g] >= 0).sum())
+        rows = logits[start - trunk : start - trunk + count]
+        text.branch_targets[g, :count] = argmax(rows).int()
+        text.branch_entropies[g, :count] = entropies(rows)
+
+
+def entropies(logits: Tensor) -> Tensor:
+    """Both entropies of each row [n, V]: over the full vocabulary divided by ln V, and the top-3 partial sum in nats [n, 2]."""
+    logprobs = logits.log_softmax(-1)
+    best = logprobs.gather(1, top(logprobs, 3))
+    full = -(logprobs.exp() * logprobs).sum(-1) / torch.tensor(logits.shape[1]).log()
+    return torch.stack([full, -(best.exp() * best).sum(-1)], dim=1)

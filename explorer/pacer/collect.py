@@ -1,0 +1,83 @@
+"""Collecting rounds: the target answers prompts greedily, the draft drafts along and beside every answer.
+
+Under the exact rule speculative decoding commits the target's own greedy text whatever is drafted, so one text holds the
+outcome of every draft from every place in it; under the loose rule the target is also asked about the branches it might keep.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+import time
+from collections.abc import Callable
+from itertools import islice
+from pathlib import Path
+
+import torch
+
+from explorer.distill.generate import MAX_PROMPT, answer_batch, chat_ids
+from explorer.distill.prompts import Exclusion, seed_prompts
+from explorer.engine.model import LanguageModel
+from explorer.errors import UserError
+from explorer.pacer.branches import draft_text, judge_branches
+from explorer.pacer.data import LOWEST_THETA, Text, write_shard
+from explorer.pacer.sides import Sides
+
+
+def collect(
+    sides: Sides, folder: Path, shards: range, settings: dict, exclude: list[Path], say: Callable[[str], None] = print
+) -> None:
+    """Write the missing shards. sides: see sides.py. settings: rule, rows (prompts a shard), max_new and seed.
+
+    settings.json in the folder pins what a resumed run must agree with; raises UserError where it does not.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    settings = settings | sides.provenance | {"exclude": [path.name for path in exclude]}
+    manifest = folder / "settings.json"
+    if manifest.exists() and json.loads(manifest.read_text()) != settings:
+        raise UserError(
+            f"{folder} was begun with other settings or weights ({manifest}): use the same or another folder"
+        )
+    manifest.write_text(json.dumps(settings, indent=1))
+    excluded = Exclusion(exclude)
+    for index in shards:
+        path = folder / f"shard-{index:05}.safetensors"
+        if path.exists():
+            continue
+        begin = time.perf_counter()
+        texts = make_shard(sides, index, settings, excluded)
+        write_shard(path, texts)
+        rows, branches = sum(len(text.choices) for text in texts), sum(len(text.leaves) for text in texts)
+        say(
+            f"{path.name}: {len(texts)} texts, {rows} rows, draft agrees with {1 - branches / rows:.1%}, "
+            f"{rows / (time.perf_counter() - begin):.1f} rows/s"
+        )
+
+
+def make_shard(sides: Sides, index: int, settings: dict, excluded: Exclusion) -> list[Text]:
+    """The texts of shard `index`; depends on nothing but the arguments."""
+    count = settings["rows"]
+    prompts = islice(seed_prompts(random.Random(settings["seed"])), index * count, (index + 1) * count)
+    ids = [chat_ids(sides.tokenizer, prompt) for prompt in prompts if prompt not in excluded]
+    ids = sorted((one for one in ids if len(one) <= MAX_PROMPT), key=len)
+    vocab_size = len(sides.tokenizer)
+    with torch.inference_mode():
+        answers = answer_batch(
+            sides.target,
+            ids,
+            [0.0] * len(ids),
+            settings["max_new"],
+            sides.tokenizer.eos_token_id,
+            vocab_size=vocab_size,
+        )
+    texts = []
+    for answer in answers:
+        text = draft_text(sides.draft, torch.tensor(answer.prompt + answer.ids), len(answer.prompt), sides.stop_ids)
+        best = torch.stack(answer.top_logprobs)[:, :3]
+        normalized = torch.stack(answer.entropies) / math.log(vocab_size)
+        text.entropies = torch.stack([normalized, -(best.exp() * best).sum(-1)], dim=1).float()
+        if settings["rule"] == "fly":
+            judge_branches(LanguageModel(sides.target, vocab_size), text, LOWEST_THETA)
+        texts.append(text)
+    return texts

@@ -1,0 +1,58 @@
+"""The two models of a pair as collecting needs them: never both in the large forms of a run, so that half the memory does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from transformers import PreTrainedModel, PreTrainedTokenizerFast
+
+from explorer.engine import loading
+from explorer.engine.fingerprint import fingerprint
+from explorer.engine.model import LanguageModel
+from explorer.engine.packed import PackedModel
+from explorer.engine.pair import lay_out, stop_ids_of
+from explorer.engine.registry import find_pair, folders_of, public_name
+
+
+@dataclass(frozen=True)
+class Sides:
+    """`target`: transformers' modules, to write with in batches; `draft`: in the form it has in a run."""
+
+    target: PreTrainedModel
+    draft: LanguageModel | PackedModel
+    tokenizer: PreTrainedTokenizerFast
+    provenance: dict[str, Any]  # pair, weights, dtype, stop_ids
+
+    @property
+    def stop_ids(self) -> frozenset[int]:
+        return frozenset(self.provenance["stop_ids"])
+
+
+def load_sides(name: str, device: str | None, dtype: str | None) -> Sides:
+    """Load a pair for collecting; dtype: of the target alone, the draft is laid out as in a run. Raises UserErrors."""
+    known = find_pair(name)
+    folders = folders_of(known)
+    run, own = loading.placement(device, None), loading.placement(device, dtype)
+    tokenizer = loading.read_tokenizer(folders["target"])
+    if known.is_grafted:
+        draft_model = loading.graft(loading.read_model(folders["target"], run), folders["draft"])
+    else:
+        draft_model = loading.read_model(folders["draft"], run)
+    draft = lay_out(draft_model, len(tokenizer), "quantized" if run.packed else None)
+    del draft_model
+    target = loading.read_model(folders["target"], own).eval()
+    target.set_attn_implementation("grouped")
+    provenance = {
+        "pair": public_name(known),
+        "weights": {side: fingerprint(folder) for side, folder in folders.items()},
+        "dtype": {"target": str(own.dtype).removeprefix("torch."), "draft": draft.dtype_name},
+        "stop_ids": sorted(stop_ids_of(target, tokenizer)),
+    }
+    return Sides(target, draft, tokenizer, provenance)
+
+
+def on_device(sides: Sides) -> torch.device:
+    """To be entered while collecting, so that new tensors lie beside the weights."""
+    return torch.device(sides.draft.device)
