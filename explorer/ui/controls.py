@@ -11,7 +11,12 @@ from explorer.ui import texts
 
 # Knobs that most visitors never turn: sampling, and those of single length policies.
 ADVANCED = ("block_size", "threshold", "growth", "statistic", "least_draft", "temperature", "seed", "raw_prompt")
-_CHOICE_LABELS = {"rule": texts.RULE_LABELS, "entropy": texts.ENTROPY_LABELS, "drafter": texts.DRAFTER_LABELS}
+_CHOICE_LABELS = {
+    "rule": texts.RULE_LABELS,
+    "entropy": texts.ENTROPY_LABELS,
+    "drafter": texts.DRAFTER_LABELS,
+    "length": texts.LENGTH_LABELS,
+}
 
 
 def page_knobs() -> tuple[Knob, ...]:

@@ -6,7 +6,7 @@ browser is sent and parses just its tail. Keys are short, because the whole text
 This table and assets/run.js are the two places that know them:
 
 header  run (an id), recorded (true for a recorded run), pair and its title, prompt, config (DecodeConfig by name), notes, and
-        of a recorded run provenance {pair, target, draft, dtype, device, date}
+        of a recorded run provenance {pair, target, draft, dtype, device, date}, and here: whether this machine can run its pair
 round   v new vocabulary: pieces of text, numbered on from 0 over the whole run; a stop token's piece is a list of one
         d [K] drafted tokens, as numbers of the vocabulary; c [K + 1] the target's choices: what is committed if the cut falls here
         m match, a text of K digits 0 and 1 (left out: d equals c); g protected positions (left out: none)
@@ -46,9 +46,15 @@ def line(event: dict[str, Any]) -> str:
 
 
 def header(
-    run: str, pair: str, title: str, prompt: str, config: DecodeConfig, provenance: Provenance | None = None
+    run: str,
+    pair: str,
+    title: str,
+    prompt: str,
+    config: DecodeConfig,
+    provenance: Provenance | None = None,
+    here: bool = True,
 ) -> str:
-    """The first line of a run: a new one clears the view. `provenance` marks a recorded run."""
+    """The first line of a run: a new one clears the view. `provenance` marks a recorded run, `here` one of a pair at hand."""
     event = {
         "run": run,
         "recorded": provenance is not None,
@@ -58,7 +64,7 @@ def header(
         "config": asdict(config),
         "notes": list(config.notes),
     }
-    return line(event | ({"provenance": origin(provenance)} if provenance else {}))
+    return line(event | ({"provenance": origin(provenance), "here": here} if provenance else {}))
 
 
 def origin(provenance: Provenance) -> dict[str, Any]:

@@ -52,7 +52,7 @@ def build_page(
     """
     backend = backend or Backend()
     if recorded is None:
-        recorded = recordings({pair.name: pair.title for pair in backend.pairs()})
+        recorded = recordings({pair.name: pair.title for pair in backend.pairs()}, cb.ready_pairs(backend))
     handlers = cb.Callbacks(backend, recorded)
     opened = recorded[0] if recorded else None
     with gr.Blocks(title=texts.TITLE, analytics_enabled=False, delete_cache=(3600, 86400)) as page:
@@ -154,10 +154,9 @@ def _settings(backend: Backend, opened: Recording | None) -> tuple[Any, ...]:
     controls: dict[str, Any] = {}
     known = backend.pairs()
     standing = opened.config if opened else DecodeConfig()
-    ready = [pair.name for pair in known if pair.is_here or pair.is_embedded]
     pair = gr.Dropdown(
         [(_pair_label(pair), pair.name) for pair in known],
-        value=opened.pair if opened and opened.pair in ready else known[0].name,
+        value=opened.pair if opened and opened.pair in cb.ready_pairs(backend) else known[0].name,
         label=texts.PAIR_LABEL,
         info=texts.PAIR_INFO,
         elem_id="pair",

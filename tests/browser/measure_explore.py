@@ -66,7 +66,7 @@ def main() -> None:
             short, rounds=short.rounds[:3], partial=True, stop=Stop("user")
         )  # opens first, so that opening the long one is measured alone
         short.save(Path(folder) / "a-short.json")
-        recorded = recordings({}, Path(folder))
+        recorded = recordings({}, folder=Path(folder))
     page_ = build_page(ScriptedBackend(STORY), recorded=recorded)
     _, url, _ = page_.launch(prevent_thread_lock=True, quiet=True, **launch_options())
     with sync_playwright() as playwright:

@@ -40,7 +40,7 @@ def recorded(serve, tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs")
     make_trace(blocks=True).save(folder / "a.json")
     make_trace(repeats=3, prompt="Again.", theta=1.0).save(folder / "b.json")
-    return serve(ScriptedBackend(STORY), recordings({"elsewhere": "A pair from elsewhere"}, folder))
+    return serve(ScriptedBackend(STORY), recordings({"elsewhere": "A pair from elsewhere"}, folder=folder))
 
 
 def set_theta(page, value):
@@ -190,6 +190,7 @@ def test_theta_at_one_says_which_tokens_would_be_lost(recorded, visit):
     assert lost == ["upon", "ships"]
     words = page.inner_text(".whatif")
     assert "θ 1 instead of 0.05" in words
+    assert "the recorded one is not on this machine" in words
     assert "Round 1 is the first to end differently" in words
     assert "11 drafted tokens lost: 2 refused, 9 behind them" in words
     assert "Round 1, exact, replayed" in words
@@ -270,7 +271,7 @@ def test_hostile_text_is_text_in_every_picture(serve, visit, tmp_path):
         [([Step(text), Step(" x", text, 0.3), Step(text), Step(text), Step(text)], text) for text in HOSTILE]
     )
     make_trace(script, prompt=HOSTILE[0]).save(tmp_path / "a.json")
-    page = visit(serve(ScriptedBackend(script), recordings({"elsewhere": HOSTILE[3]}, tmp_path)))
+    page = visit(serve(ScriptedBackend(script), recordings({"elsewhere": HOSTILE[3]}, folder=tmp_path)))
     page.check(".toggle input")
     page.focus(".strip .tok[tabindex='0']")
     for _ in HOSTILE:

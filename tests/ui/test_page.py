@@ -93,7 +93,7 @@ def test_texts_have_a_reason_for_every_way_to_be_refused():
 
 def test_the_page_opens_on_the_first_recorded_run(hand, tmp_path):
     hand.valid().save(tmp_path / "a.json")
-    recorded = recordings({}, tmp_path)
+    recorded = recordings({}, folder=tmp_path)
     blocks = {block.elem_id: block for block in build_page(ScriptedBackend(STORY), recorded=recorded).blocks.values()}
     assert blocks["run-view"].value == recorded[0].text
     assert blocks["prompt"].value == "abc"
