@@ -201,5 +201,7 @@ function roundSentence(at) {
     }));
   });
   if (judged.last === "bonus") parts.push(" ", ...fill(words.bonus, { token: text(round.choice[round.size]) }));
+  const stop = round.blocks.find((block) => !block.passed && block.mean !== null);
+  if (stop) parts.push(" ", say(judged.cut === null ? words.stopped_early : words.stopped, { size: round.size, mean: number(stop.mean), threshold: number(stop.threshold), cut: judged.kept + 1 }));
   return parts;
 }

@@ -64,10 +64,11 @@ function acceptance(rounds) {
 function lengths(rounds) {
   const words = TEXT.summary.lengths;
   const counts = lengthsOfRounds(rounds);
+  const longest = rounds.reduce((best, round) => (round.size > best.size ? round : best));
   const picture = columnChart(counts.map((count, index) => ({
     name: String(index + 1), title: count ? String(count) : "", parts: [{ value: count, tone: "kept" }],
   })), Math.max(...counts));
-  return make("figure", "chart", make("h4", "", words.title), picture, make("figcaption", "quiet", words.note),
+  return make("figure", "chart", make("h4", "", words.title), picture, make("figcaption", "quiet", say(words.note, { size: longest.size, round: longest.index + 1 })),
     make("details", "", make("summary", "", words.numbers), dataTable([words.tokens, words.rounds], counts.map((count, index) => [index + 1, count]))));
 }
 

@@ -4,9 +4,9 @@
 // onRerun(), onReset().
 function makeWhatIf({ onRerun, onReset }) {
   const words = TEXT.whatif;
-  const headline = make("p", "whatif-head"), verdict = make("p", "whatif-verdict"), figures = make("div", "whatif-figures");
+  const headline = make("p", "whatif-head"), verdict = make("p", "whatif-verdict"), figures = make("div", "whatif-figures"), note = make("p", "whatif-note", words.other_pair);
   const rerun = button("primary", words.rerun, onRerun), reset = button("", words.reset, onReset);
-  const root = make("section", "whatif", make("div", "whatif-words", headline, verdict), make("div", "whatif-buttons", rerun, reset), figures);
+  const root = make("section", "whatif", make("div", "whatif-words", headline, verdict, note), make("div", "whatif-buttons", rerun, reset), figures);
   root.setAttribute("aria-label", words.title);
   const clear = () => { root.hidden = true; };
 
@@ -15,6 +15,7 @@ function makeWhatIf({ onRerun, onReset }) {
     const recorded = run.head.config;
     root.hidden = false;
     rerun.disabled = busy;
+    note.hidden = run.head.here !== false;
     const moved = RULE_KNOBS.filter((name) => settings[name] !== recorded[name]);
     headline.replaceChildren(make("b", "", words.title + " "), moved.map((name) =>
       say(words.moved, { name: words.knobs[name], now: knobValue(name, settings[name]), was: knobValue(name, recorded[name]) })).join(", "));

@@ -53,6 +53,11 @@ class Request:
     config: DecodeConfig
 
 
+def ready_pairs(backend: Backend) -> tuple[str, ...]:
+    """Names of the pairs that a run can use at once, or after a download it makes by itself."""
+    return tuple(pair.name for pair in backend.pairs() if pair.is_here or pair.is_embedded)
+
+
 def read_form(pairs: tuple[str, ...], prompt: Any, pair: Any, baseline: Any, *values: Any) -> Request:
     """The form as typed values; raises a UserError that says what is wrong. `values`: one per page knob, in order."""
     if not isinstance(prompt, str) or not prompt.strip():
@@ -73,7 +78,7 @@ class Callbacks:
         self._titles = {pair.name: pair.title for pair in backend.pairs()}
         self.recorded = {recording.name: recording for recording in recorded}
         self.pairs = tuple(self._titles)
-        self._ready = {pair.name for pair in backend.pairs() if pair.is_here or pair.is_embedded}
+        self._ready = ready_pairs(backend)
 
     def prepare(self, session: Session, *form: Any) -> tuple[Any, ...]:
         """At once, not waiting for anybody: refuse a bad form, else clear the view and turn Run into Stop.
@@ -172,7 +177,13 @@ class Callbacks:
         pair = trace.provenance.pair
         return [
             None,
-            run_text(f"imported {secrets.token_hex(4)}", self._titles.get(pair, pair), trace, imported=True),
+            run_text(
+                f"imported {secrets.token_hex(4)}",
+                self._titles.get(pair, pair),
+                trace,
+                pair in self._ready,
+                imported=True,
+            ),
             lines.question(trace.prompt),
             self._pair(pair),
             *(getattr(trace.config, knob.name) for knob in page_knobs()),

@@ -64,8 +64,8 @@ def figure(trace: Trace) -> Figure:
     made.update_xaxes(title_text=words["round"], row=1, col=1)
     made.update_xaxes(title_text=words["normalized"], row=2, col=1)
     made.update_yaxes(title_text=words["top3"], row=2, col=1)
-    made.update_xaxes(gridcolor=GRID_COLOUR, zerolinecolor=GRID_COLOUR)
-    made.update_yaxes(gridcolor=GRID_COLOUR, zerolinecolor=GRID_COLOUR)
+    made.update_xaxes(gridcolor=GRID_COLOUR, zerolinecolor=GRID_COLOUR, rangemode="tozero")
+    made.update_yaxes(gridcolor=GRID_COLOUR, zerolinecolor=GRID_COLOUR, rangemode="tozero")
     made.update_layout(
         template="none",
         barmode="stack",

@@ -11,8 +11,14 @@ from explorer.ui import texts
 from explorer.ui.languages import say
 from explorer.ui.scripts import page_knobs
 
-ADVANCED = ("temperature", "seed", "raw_prompt")
-_CHOICE_LABELS = {"rule": "RULE_LABELS", "entropy": "ENTROPY_LABELS", "drafter": "DRAFTER_LABELS"}
+# Knobs that most visitors never turn: sampling, and those of single length policies.
+ADVANCED = ("block_size", "threshold", "growth", "statistic", "least_draft", "temperature", "seed", "raw_prompt")
+_CHOICE_LABELS = {
+    "rule": "RULE_LABELS",
+    "entropy": "ENTROPY_LABELS",
+    "drafter": "DRAFTER_LABELS",
+    "length": "LENGTH_LABELS",
+}
 
 
 def control(knob: Knob, value: Any = None) -> gr.components.Component:

@@ -65,7 +65,9 @@ def page(trace: Trace, title: str | None = None, nonce: str | None = None) -> st
         "nonce": nonce or secrets.token_hex(16),
         "styles": styles(),
         "script": function(),
-        "run": json.dumps(run_text(f"recorded {pair}", title or pair, trace), ensure_ascii=False).translate(_UNSAFE),
+        "run": json.dumps(run_text(f"recorded {pair}", title or pair, trace, here=True), ensure_ascii=False).translate(
+            _UNSAFE
+        ),
     }
     # One pass, so that no value is read as a placeholder.
     return re.sub(r"%\{(\w+)\}", lambda match: values[match.group(1)], source("alone.html"))

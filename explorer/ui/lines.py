@@ -5,8 +5,9 @@ says which run it is and under which settings; each further line is an *event*. 
 browser is sent and parses just its tail. Keys are short, because the whole text travels once more with the last update.
 This table and assets/run.js are the two places that know them:
 
-header  run (an id), recorded (true for a recorded run), imported (true for a visitor's file), pair and its title, prompt, config (DecodeConfig by name), notes, and
-        of a recorded run provenance {pair, target, draft, dtype, device, date}
+header  run (an id), recorded (true for a recorded run), imported (true for a visitor's file), pair and its title, prompt,
+        config (DecodeConfig by name), notes, and of a recorded or imported run provenance {pair, target, draft, dtype, device,
+        date}, and here: whether this machine can run its pair
 round   v new vocabulary: pieces of text, numbered on from 0 over the whole run; a stop token's piece is a list of one
         d [K] drafted tokens, as numbers of the vocabulary; c [K + 1] the target's choices: what is committed if the cut falls here
         m match, a text of K digits 0 and 1 (left out: d equals c); g protected positions (left out: none)
@@ -53,9 +54,13 @@ def header(
     prompt: str,
     config: DecodeConfig,
     provenance: Provenance | None = None,
+    here: bool = True,
     imported: bool = False,
 ) -> str:
-    """The first line of a run: a new one clears the view. `provenance` marks a recorded run, `imported` one from a visitor."""
+    """The first line of a run: a new one clears the view.
+
+    provenance: of a run made before; here: whether its pair is at hand; imported: from a visitor's file.
+    """
     event = {
         "run": run,
         "recorded": provenance is not None,
@@ -66,7 +71,7 @@ def header(
         "config": asdict(config),
         "notes": list(config.notes),
     }
-    return line(event | ({"provenance": origin(provenance)} if provenance else {}))
+    return line(event | ({"provenance": origin(provenance), "here": here} if provenance else {}))
 
 
 def origin(provenance: Provenance) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import gradio as gr
 
-from explorer.config import PRESETS, THETA_OF_MEASURE, DecodeConfig
+from explorer.config import POLICY_DEFAULTS, PRESETS, THETA_OF_MEASURE, DecodeConfig
 from explorer.ui import callbacks as cb
 from explorer.ui import texts
 from explorer.ui.backend import Backend
@@ -39,6 +39,7 @@ _PRESET = (
     "(name, ...now) => { const preset = %s[name]; return preset ? ['fly', ...%s.map((knob) => preset[knob])] : now; }"
 )
 _THETA = "(measure, now) => (%s)[measure] ?? now"
+_POLICY = "(policy, ...now) => %s.map((knob, index) => (%s)[policy]?.[knob] ?? now[index])"
 _WANTED = "() => document.querySelector('#run-view .run-view').wanted"
 _CONFIGURED = "(...now) => document.querySelector('#run-view .run-view').configured(now)"
 _REFUSED = "() => { document.dispatchEvent(new CustomEvent('explorer-refused')); }"
@@ -54,7 +55,7 @@ def build_page(
     """
     backend = backend or Backend()
     if recorded is None:
-        recorded = recordings({pair.name: pair.title for pair in backend.pairs()})
+        recorded = recordings({pair.name: pair.title for pair in backend.pairs()}, cb.ready_pairs(backend))
     handlers = cb.Callbacks(backend, recorded)
     opened = recorded[0] if recorded else None
     with gr.Blocks(title=texts.TITLE, analytics_enabled=False, delete_cache=(3600, 86400)) as page:
@@ -149,6 +150,10 @@ def build_page(
         controls["entropy"].input(
             None, measure, [controls["theta"]], js=_THETA % json.dumps(THETA_OF_MEASURE), **SCRIPT
         )
+        started = sorted({knob for defaults in POLICY_DEFAULTS.values() for knob in defaults})
+        policy = _POLICY % (json.dumps(started), json.dumps(POLICY_DEFAULTS))
+        starting = [controls[knob] for knob in started]
+        controls["length"].input(None, [controls["length"], *starting], starting, js=policy, **SCRIPT)
         view.wanted(None, None, rule, js=_WANTED, **SCRIPT)
         view.settled(cb.notes_html, knob_inputs, [notes], queue=False, **QUIET)
         page.load(Warmup(backend, warm).watch, None, [readiness], concurrency_limit=None, **QUIET)
@@ -163,10 +168,9 @@ def _settings(backend: Backend, opened: Recording | None) -> tuple[Any, ...]:
     controls: dict[str, Any] = {}
     known = backend.pairs()
     standing = opened.config if opened else DecodeConfig()
-    ready = [pair.name for pair in known if pair.is_here or pair.is_embedded]
     pair = gr.Dropdown(
         [(_pair_label(pair), pair.name) for pair in known],
-        value=opened.pair if opened and opened.pair in ready else known[0].name,
+        value=opened.pair if opened and opened.pair in cb.ready_pairs(backend) else known[0].name,
         label=say("PAIR_LABEL"),
         info=say("PAIR_INFO"),
         elem_id="pair",

@@ -43,6 +43,13 @@ BASELINE_LABEL = "Compare with plain greedy"
 BASELINE_INFO = "Also lets the target write alone, for its own text and speed. Takes as long again, or longer."
 RULE_LABELS = {"fly": "FLy, loose", "exact": "Exact match", "autoregressive": "Target alone"}
 DRAFTER_LABELS = {"model": "Draft model", "lookup": "Prompt lookup", "model+lookup": "Both"}
+LENGTH_LABELS = {
+    "fixed": "Fixed",
+    "pacer": "PACER",
+    "confidence": "Confidence",
+    "entropy": "Entropy",
+    "heuristic": "Heuristic",
+}
 ENTROPY_LABELS = {"normalized": "Normalized", "top3": "Top 3"}
 
 PAIR_FETCHED = "fetched on first use"
@@ -140,11 +147,11 @@ VIEW: dict[str, Any] = {
     "reasons": {
         "exact": "Draft and target agree on this token.",
         "exact_sampled": "The target's draw accepts the drafted token.",
-        "deferred": "The target would have written {choice}, but it is unsure here (entropy {h}, θ {theta}) and the next {n} drafted tokens all match. The draft's token stays.",
-        "deferred_alone": "The target would have written {choice}, but it is unsure here (entropy {h}, θ {theta}). The draft's token stays.",
-        "rejected:gate": "The draft said {draft}. The target is sure here (entropy {h}, below θ {theta}), so its own token stands.",
-        "rejected:window": "The draft said {draft}. The target is unsure here (entropy {h}, θ {theta}), but another mismatch follows {m} further on, inside the look-ahead window of {w}. The target's own token stands.",
-        "rejected:edge": "The draft said {draft}. The target is unsure here (entropy {h}, θ {theta}) and nothing spoke against it, but the window of {w} does not fit in the rest of the draft. The target's own token stands.",
+        "deferred": "The target would have written {choice}, but it is unsure here (entropy {h}, θ\u00a0{theta}) and the next {n} drafted tokens all match. The draft's token stays.",
+        "deferred_alone": "The target would have written {choice}, but it is unsure here (entropy {h}, θ\u00a0{theta}). The draft's token stays.",
+        "rejected:gate": "The draft said {draft}. The target is sure here (entropy {h}, below θ\u00a0{theta}), so its own token stands.",
+        "rejected:window": "The draft said {draft}. The target is unsure here (entropy {h}, θ\u00a0{theta}), but another mismatch follows {m} further on, inside the look-ahead window of {w}. The target's own token stands.",
+        "rejected:edge": "The draft said {draft}. The target is unsure here (entropy {h}, θ\u00a0{theta}) and nothing spoke against it, but the window of {w} does not fit in the rest of the draft. The target's own token stands.",
         "rejected:stop": "The draft said {draft}. The end of the text is at stake here, and that is never loosened: the target's own token stands.",
         "rejected": "The draft said {draft}. Under the exact rule every mismatch is refused: the target's own token stands.",
         "discarded": "The draft was cut at position {cut}. What stands behind the cut builds on the refused token, so it is thrown away unjudged.",
@@ -189,7 +196,7 @@ VIEW: dict[str, Any] = {
         },
         "lengths": {
             "title": "Tokens per round",
-            "note": "How many rounds committed so many tokens, the target's own counted.",
+            "note": "How many rounds committed so many tokens, the target's own counted. The longest draft had {size} tokens, in round {round}.",
             "numbers": "As numbers",
             "tokens": "Tokens",
             "rounds": "Rounds",
@@ -235,13 +242,15 @@ VIEW: dict[str, Any] = {
         "sentence": {
             "alone": "No draft: the target wrote {token} itself.",
             "kept": "{kept} of {size} drafted tokens kept.",
-            "deferred": "At {position} the target would say {target} instead of {draft}, but its entropy {h} is at or above θ {theta} and the next {n} match: deferred and kept.",
-            "rejected:gate": "At {position} the draft says {draft}, the target {target} with entropy {h}, below θ {theta}: refused, the target is sure.",
+            "deferred": "At {position} the target would say {target} instead of {draft}, but its entropy {h} is at or above θ\u00a0{theta} and the next {n} match: deferred and kept.",
+            "rejected:gate": "At {position} the draft says {draft}, the target {target} with entropy {h}, below θ\u00a0{theta}: refused, the target is sure.",
             "rejected:window": "At {position} the draft says {draft}, the target {target} with entropy {h}, but another mismatch follows {m} on, inside the window of {w}: refused.",
             "rejected:edge": "At {position} the draft says {draft}, the target {target} with entropy {h}, but its window needs {w} drafted tokens behind it and has {left}: refused.",
             "rejected:stop": "At {position} the draft says {draft}, the target {target}: a stop token is never loosened, refused.",
             "rejected": "At {position} the draft says {draft}, the target {target}: refused.",
             "bonus": "All kept, so the target adds {token}.",
+            "stopped": "PACER ended the draft after {size}: a block's mean score {mean} is below its threshold {threshold}. Rightly so, the draft was cut at {cut} already.",
+            "stopped_early": "PACER ended the draft after {size}: a block's mean score {mean} is below its threshold {threshold}. All of it was kept, so more might have been.",
         },
     },
     "gauges": {
@@ -286,6 +295,7 @@ VIEW: dict[str, Any] = {
         "boundary": "from here counterfactual",
         "rerun": "Re-run with these",
         "reset": "Back to the run's own",
+        "other_pair": "A re-run uses the pair chosen in the settings: the recorded one is not on this machine.",
         "refusals": {
             "alone": "A run of the target alone has no drafts to judge: this needs a real run.",
             "window": "A window that includes the mismatch needs W of at least 1.",

@@ -40,7 +40,7 @@ def recorded(serve, tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs")
     make_trace(blocks=True).save(folder / "a.json")
     make_trace(repeats=3, prompt="Again.", theta=1.0).save(folder / "b.json")
-    return serve(ScriptedBackend(STORY), recordings({"elsewhere": "A pair from elsewhere"}, folder))
+    return serve(ScriptedBackend(STORY), recordings({"elsewhere": "A pair from elsewhere"}, folder=folder))
 
 
 def set_theta(page, value):
@@ -112,6 +112,9 @@ def test_pacers_blocks_show_their_mean_against_the_threshold(recorded, visit):
     assert page.eval_on_selector_all(".pacer-words", "nodes => nodes.map(n => n.textContent)") == [
         "mean 0.80, threshold 0.50: go on", "mean 0.30, threshold 0.60: stop",
     ]  # fmt: skip
+    assert "below its threshold 0.60. All of it was kept, so more might have been." in page.inner_text(".round-line")
+    set_theta(page, 1)
+    page.wait_for_selector(".round-line >> text=Rightly so, the draft was cut at 2 already.")
     page.click("text=›")
     assert page.locator(".pacer-block").count() == 0
 
@@ -187,6 +190,7 @@ def test_theta_at_one_says_which_tokens_would_be_lost(recorded, visit):
     assert lost == ["upon", "ships"]
     words = page.inner_text(".whatif")
     assert "θ 1 instead of 0.05" in words
+    assert "the recorded one is not on this machine" in words
     assert "Round 1 is the first to end differently" in words
     assert "11 drafted tokens lost: 2 refused, 9 behind them" in words
     assert "Round 1, exact, replayed" in words
@@ -267,7 +271,7 @@ def test_hostile_text_is_text_in_every_picture(serve, visit, tmp_path):
         [([Step(text), Step(" x", text, 0.3), Step(text), Step(text), Step(text)], text) for text in HOSTILE]
     )
     make_trace(script, prompt=HOSTILE[0]).save(tmp_path / "a.json")
-    page = visit(serve(ScriptedBackend(script), recordings({"elsewhere": HOSTILE[3]}, tmp_path)))
+    page = visit(serve(ScriptedBackend(script), recordings({"elsewhere": HOSTILE[3]}, folder=tmp_path)))
     page.check(".toggle input")
     page.focus(".strip .tok[tabindex='0']")
     for _ in HOSTILE:
@@ -294,6 +298,27 @@ def test_a_phone_holds_all_of_it(recorded, visit, scheme):
     page.click(".rounds > summary")
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     assert page.evaluate("document.getAnimations().length") == 0
+
+
+def test_the_summary_counts_acceptance_by_both_denominators(recorded, visit):
+    page = visit(recorded)
+    page.click(".chart >> nth=0 >> summary")
+    rows = page.eval_on_selector_all(
+        ".chart:nth-child(1) tbody tr", "rows => rows.map(r => [...r.children].map(c => c.textContent))"
+    )
+    assert rows[0] == ["1", "6", "6", "100 %", "100 %"]
+    assert rows[1] == ["2", "4", "6", "67 %", "67 %"]
+    assert rows[4] == ["5", "3", "3", "100 %", "50 %"]
+    assert "The longest draft had 8 tokens, in round 6." in page.inner_text(".charts")
+
+
+def test_the_charts_to_zoom_open_on_demand_and_close_with_the_next_run(recorded, visit, run):
+    page = visit(recorded)
+    assert page.locator("#plot").count() == 0
+    page.click("#charts > button")
+    page.wait_for_selector("#plot .main-svg >> text=Every disagreement by both entropies")
+    run(page, budget=12)
+    page.wait_for_selector("#plot", state="hidden")
 
 
 def test_a_finished_run_can_be_stepped_too(recorded, visit, run):

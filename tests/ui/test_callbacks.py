@@ -181,7 +181,7 @@ def recorded(tmp_path, hand):
     hand.valid().save(tmp_path / "b.json")
     hand.valid(theta=0.25).save(tmp_path / "a.json")
     (tmp_path / "c.json").write_text("{}")
-    return recordings({"hand": "Hand-made"}, tmp_path)
+    return recordings({"hand": "Hand-made"}, folder=tmp_path)
 
 
 def test_recorded_runs_come_by_name_and_a_bad_file_is_left_out(recorded):

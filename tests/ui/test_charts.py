@@ -33,7 +33,7 @@ def test_every_verdict_of_a_mismatch_has_a_mark():
 
 def test_charts_are_of_the_run_on_show(hand, tmp_path):
     hand.valid().save(tmp_path / "a.json")
-    handlers = cb.Callbacks(ScriptedBackend(STORY), recordings({}, tmp_path))
+    handlers = cb.Callbacks(ScriptedBackend(STORY), recordings({}, folder=tmp_path))
     session = cb.Session(recording="a")
     assert handlers.charts(session).data
     session.recording = ""  # a run is being made
