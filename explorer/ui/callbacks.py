@@ -14,9 +14,10 @@ from typing import Any
 
 import gradio as gr
 
-from explorer.config import PRESETS, DecodeConfig
+from explorer.cases import Case
+from explorer.config import PRESETS, DecodeConfig, knobs
 from explorer.errors import UserError
-from explorer.schema import parse_json
+from explorer.schema import parse_json, read
 from explorer.trace import Trace
 from explorer.ui import charts, lines, texts
 from explorer.ui.backend import Backend
@@ -30,6 +31,7 @@ log = logging.getLogger(__name__)
 
 UPDATE_SECONDS = 0.04  # 25 a second: the browser keeps up, but never skips one, so more would queue up there
 PROMPT_LIMIT = 20_000  # characters: far above any context here, far below what stalls a tokenizer
+KNOBS = {knob.name: knob for knob in knobs()}
 LOOSE_KNOBS = ("entropy", "theta", "window", "window_includes_mismatch")  # what a preset sets
 
 
@@ -259,6 +261,35 @@ class Callbacks:
                 return None
             # An empty event sends nothing new, but what waits for its turn goes out.
             yield lines.line({"phase": phase, "message": message}) if message else ""
+
+
+def api_judge(
+    match: list[bool],
+    entropy: list[float],
+    rule: str = "fly",
+    theta: float = KNOBS["theta"].default,
+    window: int = KNOBS["window"].default,
+    includes_mismatch: bool = False,
+    protected: list[bool] | None = None,
+) -> dict[str, Any]:
+    """The verdicts of one draft; refuses what the page's own controls could not say."""
+    try:
+        for name, value in (("rule", rule), ("theta", theta), ("window", window)):
+            KNOBS[name].check(value)
+        values = {
+            "match": match,
+            "entropy": entropy,
+            "rule": rule,
+            "theta": theta,
+            "window": window,
+            "includes_mismatch": includes_mismatch,
+            "protected": protected,
+        }
+        case = read(Case, values)
+        KNOBS["draft_length"].check(len(case.match))
+        return case.answer()
+    except UserError as error:
+        raise gr.Error(str(error), print_exception=False) from None
 
 
 def _read_trace(text: Any) -> Trace:

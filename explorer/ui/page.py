@@ -196,7 +196,7 @@ def _settings(backend: Backend, opened: Recording | None) -> tuple[Any, ...]:
 
 
 def _api(handlers: cb.Callbacks) -> None:
-    """The one public endpoint. Its parameters are the prompt, the pair and the knobs, so it grows with their table."""
+    """The public endpoints. The parameters of `run` are the prompt, the pair and the knobs: it grows with their table."""
     first = [("prompt", str, inspect.Parameter.empty), ("pair", str, handlers.pairs[0]), ("baseline", bool, False)]
     table = [(knob.name, knob.kind, knob.default) for knob in page_knobs()]
     parameters = [
@@ -211,6 +211,7 @@ def _api(handlers: cb.Callbacks) -> None:
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters} | {"return": dict}
     lines = [f"{knob.name} ({knob.range_text}): {knob.help}" for knob in page_knobs()]
     gr.api(run, api_name="run", api_description=texts.API_DESCRIPTION + " " + " ".join(lines), **MODEL)
+    gr.api(cb.api_judge, api_name="judge", api_description=texts.API_JUDGE, concurrency_limit=None)
 
 
 def _examples() -> list[dict[str, str]]:

@@ -77,6 +77,14 @@ API_DESCRIPTION = (
     "prompt: what to answer. pair: name of a known pair. baseline: also decode plainly, with the target alone, and compare."
 )
 
+API_JUDGE = (
+    "Judge one draft of K tokens, without a model. match: whether each drafted token is the target's own choice [K booleans]. "
+    "entropy: the target's at each position, in the unit of theta [K numbers]. rule: fly or exact. theta: least entropy to defer "
+    "(0 to 1.2). window: following tokens that must match (0 to 32). includes_mismatch: the window counts the mismatch itself. "
+    "protected: positions with a stop id, never loosened [K booleans]; null for none. K is at most 64. Returns verdicts [K], kept, "
+    "cut (the first refused position from 0, or null) and last (correction or bonus)."
+)
+
 # What the run view says. Keys are stable: the JavaScript asks for them by name.
 VIEW: dict[str, Any] = {
     "kinds": {

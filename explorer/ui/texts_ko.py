@@ -287,7 +287,7 @@ VIEW: dict[str, Any] = {
     },
     "whatif": {
         "title": "가정해 보기",
-        "moved": "{name} {was} → {now}",
+        "moved": "{name}: {was} 대신 {now}",
         "knobs": {"rule": "규칙", "entropy": "척도", "theta": "θ", "window": "W", "window_includes_mismatch": "윈도우에 불일치 포함"},
         "values": {"fly": "FLy", "exact": "정확", "autoregressive": "목표 모델 단독", "normalized": "정규화", "top3": "상위 3개", "true": "예", "false": "아니요"},
         "same": "결과가 달라지는 라운드가 없습니다. 실행은 그대로일 것입니다.",

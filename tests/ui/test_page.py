@@ -23,8 +23,8 @@ def page():
     return build_page(ScriptedBackend(STORY), recorded=())
 
 
-def test_only_the_run_endpoint_is_public(page):
-    assert {fn.api_name for fn in page.fns.values() if fn.api_visibility == "public"} == {"run"}
+def test_only_run_and_judge_are_public_endpoints(page):
+    assert {fn.api_name for fn in page.fns.values() if fn.api_visibility == "public"} == {"run", "judge"}
 
 
 def test_runs_share_one_queue_with_a_limit(page):
