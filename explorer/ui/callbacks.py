@@ -173,7 +173,8 @@ class Callbacks:
         try:
             trace = _read_trace(text)
         except UserError as error:
-            message = texts.IMPORT_REFUSED.format(name=name, reason=error)
+            # Gradio shows a message as markup, and both the name and the reason may quote the file.
+            message = html.escape(texts.IMPORT_REFUSED.format(name=name, reason=error))
             raise gr.Error(message, title=texts.IMPORT_TITLE, duration=20, print_exception=False) from None
         session.trace, session.recording = None, ""
         pair = trace.provenance.pair

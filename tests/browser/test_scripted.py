@@ -242,5 +242,7 @@ def test_a_program_can_run_by_name_and_bad_input_is_told_in_words(story):
     assert judged["verdicts"] == ["exact", "deferred", "exact"]
     with pytest.raises(Exception, match="Window W must be"):
         client.predict(match=[True], entropy=[0], window=99, api_name="/judge")
-    kinds = {parameter["parameter_name"]: parameter["python_type"]["type"] for parameter in described["/judge"]["parameters"]}
+    kinds = {
+        parameter["parameter_name"]: parameter["python_type"]["type"] for parameter in described["/judge"]["parameters"]
+    }
     assert (kinds["match"], kinds["theta"], kinds["window"]) == ("list[bool]", "float", "int")

@@ -266,7 +266,7 @@ def test_a_file_that_is_no_record_is_refused_with_the_reason(handlers, text, rea
     session = cb.Session(recording="kept")
     with pytest.raises(gr.Error, match=reason) as refusal:
         handlers.open_file(session, opened(text, "<b>f.json"))
-    assert "<b>f.json is no record" in str(refusal.value)
+    assert "&lt;b&gt;f.json is no record" in str(refusal.value), "shown as markup, so written as text"
     assert session.recording == "kept", "what was on show stays"
 
 

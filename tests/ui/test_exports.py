@@ -96,7 +96,7 @@ def test_both_sides_make_the_same_page(hostile):
 
 def test_the_page_holds_the_run_as_data_that_nothing_can_leave(hostile):
     page = exports.page(hostile)
-    (data,) = re.findall(r'<script id="run" type="application/json">(.*?)</script>', page, flags=re.S)
+    (data,) = re.findall(r'<script id="run-text" type="application/json">(.*?)</script>', page, flags=re.S)
     assert json.loads(data) == run_text("recorded elsewhere", "elsewhere", hostile, here=True)
     assert not set(data) & {"<", "\u2028", "\u2029"}
     assert len(re.findall("<script", page)) == 2
