@@ -58,7 +58,7 @@ function quote(text) {
 const number = (value, digits = 2) => (value === null || value === undefined ? "–" : value.toFixed(digits));
 const short = (value) => (value === 0 ? "0" : value < 0.001 ? value.toExponential(0) : String(+value.toPrecision(3)));
 const percent = (value) =>
-  value >= 0.9995 ? "100 %" : value >= 0.1 ? (value * 100).toFixed(0) + " %" : value >= 0.001 ? (value * 100).toFixed(1) + " %" : "<0.1 %";
+  value === 0 ? "0 %" : value >= 0.9995 ? "100 %" : value >= 0.1 ? (value * 100).toFixed(0) + " %" : value >= 0.001 ? (value * 100).toFixed(1) + " %" : "<0.1 %";
 
 // One flat bar of labelled parts, widths by share; the figures stand in the list below it, so the bar itself is decoration.
 function stackedBar(parts) {

@@ -32,7 +32,7 @@ function makeGauges({ onPick, onTheta, onMeasure }) {
     const all = allDisagreements(run, judgedOf);
     root.hidden = !all.length;
     if (!all.length) return;
-    lead.textContent = say(words.lead, { count: all.length });
+    lead.textContent = say(words.lead, { count: all.length }) + (settings.rule === "fly" ? " " + words.drag : "");
     const counts = {};
     for (const { verdict } of all) counts[verdict] = (counts[verdict] ?? 0) + 1;
     key.replaceChildren(...Object.keys(SHAPES).filter((verdict) => counts[verdict]).map((verdict) =>

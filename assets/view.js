@@ -22,7 +22,7 @@ const lanes = makeLanes((position) => look({ round: at.round, position }));
 const gauges = makeGauges({
   onPick: (round, position) => { look({ round, position }); strip.reveal(run.rounds[round].first, card.root); },
   onTheta: (theta) => change({ theta }),
-  onMeasure: (entropy) => change({ entropy, theta: THETA_OF_MEASURE[entropy] }),
+  onMeasure: (entropy) => change({ rule: "fly", entropy, theta: THETA_OF_MEASURE[entropy] }), // no other rule has a measure
 });
 const whatif = makeWhatIf({ onRerun: () => controls.rerun(run.head), onReset: () => change(run.head.config) });
 const compare = makeCompare();

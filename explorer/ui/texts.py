@@ -10,7 +10,8 @@ from typing import Any
 TITLE = "Speculative decoding explorer"
 LEAD = (
     "A fast draft model guesses several tokens ahead; the target model checks them all in one pass. "
-    "Colour and mark show what became of each guess."
+    "Colour and mark show what became of each guess. Deferred ones are FLy's: guesses the target would not have made itself, "
+    "kept because it was unsure and the draft went on well."
 )
 
 PROMPT_LABEL = "Prompt"
@@ -184,7 +185,7 @@ VIEW: dict[str, Any] = {
         "times": {"prefill": "prefill", "draft": "drafting", "preverify": "pre-verifying", "verify": "verifying", "other": "other"},
         "acceptance": {
             "title": "Acceptance by position in the draft",
-            "note": "Solid: kept. Pale: reached, because all before it was kept. The share above is of the rounds that reached it; {rounds} rounds in all.",
+            "note": "Solid: rounds that kept it. Pale: rounds that reached it, because all before it was kept. Above: kept of reached, in %. {rounds} rounds in all.",
             "numbers": "As numbers",
             "position": "Position",
             "kept": "Kept",
@@ -242,7 +243,7 @@ VIEW: dict[str, Any] = {
             "kept": "{kept} of {size} drafted tokens kept.",
             "deferred": "At {position} the target would say {target} instead of {draft}, but its entropy {h} is at or above θ\u00a0{theta} and the next {n} match: deferred and kept.",
             "rejected:gate": "At {position} the draft says {draft}, the target {target} with entropy {h}, below θ\u00a0{theta}: refused, the target is sure.",
-            "rejected:window": "At {position} the draft says {draft}, the target {target} with entropy {h}, but another mismatch follows {m} on, inside the window of {w}: refused.",
+            "rejected:window": "At {position} the draft says {draft}, the target {target} with entropy {h}, but another mismatch follows {m} further on, inside the window of {w}: refused.",
             "rejected:edge": "At {position} the draft says {draft}, the target {target} with entropy {h}, but its window needs {w} drafted tokens behind it and has {left}: refused.",
             "rejected:stop": "At {position} the draft says {draft}, the target {target}: a stop token is never loosened, refused.",
             "rejected": "At {position} the draft says {draft}, the target {target}: refused.",
@@ -253,7 +254,8 @@ VIEW: dict[str, Any] = {
     },
     "gauges": {
         "title": "Where the target doubts",
-        "lead": "Each mark is one of {count} disagreements between draft and target, placed by the target's entropy there. Drag θ to see what would change.",
+        "lead": "Each mark is one of {count} disagreements between draft and target, placed by the target's entropy there.",
+        "drag": "Drag θ to see what would change.",
         "handle": "Theta on the {measure}",
         "value": "θ {theta}: {sure} below, {unsure} at or above",
         "sure": "below θ: the target is sure, refused",

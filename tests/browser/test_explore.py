@@ -91,7 +91,7 @@ def test_lanes_show_every_reason(recorded, visit):
     expected = [
         (list("EDEEEEB"), "deferred and kept", ["all match: held"]),
         (list("EG·"), "the target is sure", ["below θ"]),
-        (list("EW····"), "another mismatch follows 2 on", ["broken, 2 on"]),
+        (list("EW····"), "another mismatch follows 2 further on", ["broken, 2 on"]),
         (list("EEEF·"), "needs 3 drafted tokens behind it and has 1", ["needs 3, 1 left"]),
         (list("EEEEEEB"), "All kept", []),
         (list("EEDEEEEEB"), "deferred and kept", ["all match: held"]),
@@ -235,6 +235,16 @@ def test_the_other_measure_can_be_tried_from_its_plot(recorded, visit):
     assert page.is_checked("#knob-entropy label:has-text('Top 3') input")
     page.wait_for_selector(".whatif >> text=measure top 3 instead of normalized")
     assert "top-3" in page.inner_text(".plot.used h4")
+
+
+def test_an_exact_run_can_be_asked_what_fly_would_keep(serve, visit, tmp_path):
+    make_trace(rule="exact").save(tmp_path / "a.json")
+    page = visit(serve(ScriptedBackend(STORY), recordings({}, folder=tmp_path)))
+    assert page.locator(".plot.used").count() == 0
+    page.click(".use-measure >> nth=0")
+    page.wait_for_selector(".whatif >> text=rule FLy instead of exact")
+    assert page.get_attribute(".strip .tok.replaced >> nth=0", "data-instead") == "upon a time there was"
+    assert page.is_checked("#knob-rule label:has-text('FLy') input")
 
 
 def test_a_dot_leads_to_its_disagreement(recorded, visit):
