@@ -55,6 +55,15 @@ function makeLanes(onPick) {
     grid.replaceChildren(list, columns, ...(thetaMark ? [thetaMark] : []), ...(hasWindows ? windows(at) : []), ...blocks(round, names.length));
   }
 
+  // Bring the column on show into sight where the round is wider than the screen.
+  function reveal() {
+    const cell = columns.querySelector('[aria-selected="true"]');
+    if (!cell || scroller.scrollWidth <= scroller.clientWidth) return;
+    const names = grid.firstChild.offsetWidth, from = cell.offsetLeft - names, to = cell.offsetLeft + cell.offsetWidth;
+    if (from < scroller.scrollLeft) scroller.scrollLeft = from;
+    else if (to > scroller.scrollLeft + scroller.clientWidth) scroller.scrollLeft = to - scroller.clientWidth;
+  }
+
   function pick(event) {
     const cell = event.target.closest?.(".lane");
     if (cell) onPick(+cell.dataset.position);
@@ -71,7 +80,7 @@ function makeLanes(onPick) {
   });
 
   clear();
-  return { root, clear, draw };
+  return { root, clear, draw, reveal };
 }
 
 function column(at, selected, scale) {

@@ -143,6 +143,7 @@ function go(place, tell) {
   follow = false;
   strip.bring(run.rounds[place.round].first);
   redraw();
+  lanes.reveal();
   if (tell) say_(lanes.root.querySelector(".round-line").textContent);
 }
 

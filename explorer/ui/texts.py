@@ -99,7 +99,6 @@ VIEW: dict[str, Any] = {
     "legend": "What the marks mean",
     "show_refused": "Show refused drafts",
     "strip": "Generated text, token by token",
-    "strip_help": "Arrow keys move between tokens, Enter pins the details, Escape lets go.",
     "empty": "The text appears here as it is written, round by round.",
     "idle": "Ready.",
     "status": "Round {rounds}, {tokens} tokens",
@@ -215,7 +214,7 @@ VIEW: dict[str, Any] = {
         "forth": "Next round",
         "seek": "Next",
         "seeks": {"disagreement": "disagreement", "deferred": "deferred", "refused": "refused"},
-        "keys": "Keys: [ and ] step, P plays, N next disagreement, D deferred, R refused; Shift goes back.",
+        "keys": "Keys, with a token in focus: arrows move, Enter pins, Escape lets go; [ and ] step rounds, P plays, N finds the next disagreement, D deferred, R refused, with Shift the one before.",
     },
     "lanes": {
         "title": "One round, position by position",

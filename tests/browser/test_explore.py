@@ -301,8 +301,12 @@ def test_hostile_text_is_text_in_every_picture(serve, visit, tmp_path):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_phone_holds_all_of_it(recorded, visit, scheme):
     page = visit(recorded, viewport={"width": 390, "height": 844}, color_scheme=scheme, reduced_motion="reduce")
-    set_theta_by_line = ".plot.used .cut"
-    page.focus(set_theta_by_line)
+    page.focus(".scrub-range")
+    page.keyboard.press("End")
+    box = page.locator(".lane[aria-selected=true]").bounding_box()
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= 390, "the column on show is in sight"
+    page.focus(".plot.used .cut")
     page.keyboard.press("End")
     page.wait_for_selector(".whatif")
     page.click(".rounds > summary")
