@@ -91,7 +91,7 @@ function makeCompare() {
       make("table", "", make("thead", "", make("tr", "", make("td"), cell("th", before.head.recorded ? words.recorded : words.before, "col"), cell("th", words.after, "col"))),
         make("tbody", "", ...rows.map(([name, values]) => make("tr", values[0] === values[1] ? "" : "moved", cell("th", name, "row"), ...values.map((value) => cell("td", value)))))),
       make("p", "quiet", parting < 0 ? words.same : say(words.parting, { index: parting + 1 })),
-      make("p", "quiet", before.end.provenance.device === after.end.provenance.device ? words.speeds : words.other_machine));
+      make("p", "quiet", !before.head.recorded && before.end.provenance.device === after.end.provenance.device ? words.speeds : words.other_machine));
   }
 
   clear();

@@ -315,8 +315,8 @@ VIEW: dict[str, Any] = {
         "refused": "refused",
         "parting": "The texts part at token {index}.",
         "same": "Both wrote the same text.",
-        "speeds": "Both speeds were measured on the same device.",
-        "other_machine": "The speeds were measured on different devices: compare the rest.",
+        "speeds": "Both speeds were measured here, one after the other.",
+        "other_machine": "The speeds were measured at different places or times: compare the other figures.",
     },
     "rounds": {
         "title": "All rounds as a table",

@@ -273,6 +273,7 @@ def test_a_rerun_stands_beside_the_run_it_came_from(recorded, visit):
     table = {name: (before, after) for name, before, after in rows}
     assert table["θ"] == ("0.05", "1")
     assert table["deferred"] == ("2", "0")
+    assert "at different places or times" in page.inner_text(".compare")
     assert not page.is_visible(".whatif"), "the controls are the new run's own"
 
 
