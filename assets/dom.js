@@ -98,3 +98,14 @@ function onWidth(node, callback) {
     if (width && width !== known) callback(known = width);
   }).observe(node);
 }
+
+// Tells whether it was called with the same values before: what is drawn already need not be drawn again. Forgets on ().
+function makeMemo() {
+  let last = null;
+  return (...values) => {
+    const key = values.length ? values.join("|") : null;
+    const same = key !== null && key === last;
+    last = key;
+    return same;
+  };
+}

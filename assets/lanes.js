@@ -13,9 +13,10 @@ function makeLanes(onPick) {
   columns.setAttribute("aria-label", words.columns);
   const grid = make("div", "lane-grid");
   const scroller = make("div", "lane-scroll", grid);
-  let drawn = "", thetaMark = null; // what the grid shows, and the line of theta in it
+  const drawn = makeMemo();
+  let thetaMark = null; // the line of theta in the grid
   root.append(title, scroller, sentence);
-  const clear = () => { root.hidden = true; drawn = ""; };
+  const clear = () => { root.hidden = true; drawn(); };
 
   // at: as for the card, position being the one on show; scale: the entropy at the top of the bars. Where theta moved and no
   // outcome did, only the line of theta is drawn again.
@@ -23,9 +24,8 @@ function makeLanes(onPick) {
     const { run, round, position, settings, judged } = at;
     root.hidden = false;
     const sides = round.entropy[settings.entropy].map((value) => value >= settings.theta);
-    const key = [run.head.run, round.index, position, judged.verdicts, sides, scale, progress.rounds, ...RULE_KNOBS.filter((name) => name !== "theta").map((name) => settings[name])].join();
-    if (key !== drawn) build(at, scale, progress);
-    drawn = key;
+    const knobs = RULE_KNOBS.filter((name) => name !== "theta").map((name) => settings[name]);
+    if (!drawn(run.head.run, round.index, position, judged.verdicts, sides, scale, progress.rounds, ...knobs)) build(at, scale, progress);
     if (thetaMark) placeTheta(thetaMark, settings, scale);
     sentence.replaceChildren(...roundSentence(at));
   }

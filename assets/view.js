@@ -103,7 +103,7 @@ function redraw() {
   strip.showRound(at.round);
   scrubber.draw(run, again, at.round);
   lanes.draw(viewOf(at, judgedBy), top[judgedBy.entropy], { round: at.round + 1, rounds: run.rounds.length });
-  gauges.draw(run, judgedOf, judgedBy, at);
+  gauges.draw(run, judgedOf, judgedBy, at, again?.outcome);
   lanes.root.classList.toggle("unsure", Boolean(again?.rounds[at.round].counterfactual));
   if (other) whatif.draw(run, again, settings, refusal, BUSY.includes(run.phase));
   else whatif.clear();
