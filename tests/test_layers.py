@@ -8,7 +8,17 @@ from pathlib import Path
 import pytest
 
 EXPLORER = Path(__file__).parents[1] / "explorer"
-ORDER = {"ui": 4, "__main__": 4, "bench": 3, "sweep": 3, "distill": 3, "pacer": 3, "terminal": 3, "engine": 2, "analysis": 2}
+ORDER = {
+    "ui": 4,
+    "__main__": 4,
+    "bench": 3,
+    "sweep": 3,
+    "distill": 3,
+    "pacer": 3,
+    "terminal": 3,
+    "engine": 2,
+    "analysis": 2,
+}
 
 
 def imports(path: Path):

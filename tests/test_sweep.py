@@ -235,7 +235,16 @@ def test_two_processes_come_to_what_one_does(arguments, tmp_path):
     that one needs MPI."""
     assert main(arguments) == 0
     alone = Sweep.load(tmp_path / "s.json")
-    launched = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m", "explorer"]
+    launched = [
+        sys.executable,
+        "-m",
+        "torch.distributed.run",
+        "--standalone",
+        "--nproc-per-node",
+        "2",
+        "-m",
+        "explorer",
+    ]
     result = subprocess.run(
         [*launched, *arguments], capture_output=True, text=True, cwd=ROOT, env={**os.environ, "OMP_NUM_THREADS": "1"}
     )

@@ -9,6 +9,7 @@ from time import perf_counter
 import torch
 
 from explorer.config import DecodeConfig
+from explorer.engine import ranking
 from explorer.engine.draft import Draft, Drafter, ModelDrafter
 from explorer.engine.lengths import LengthPolicy, make_length_policy
 from explorer.engine.lookup import LookupDrafter, LookupModelDrafter
@@ -104,7 +105,9 @@ class Sides:
         seed = torch.tensor(sequence[-1:], dtype=torch.long, device=drafted.device)
         logits = target.feed(torch.cat([seed, drafted]), rows=len(draft) + 1)  # [K + 1, V]
         q = torch.stack(draft.distributions[: len(draft)]).to(drafted.device) if draft.distributions else None
-        rows, match, replacement = measure(logits, drafted, *self._sampler.verify(logits, drafted, q))
+        argmax = ranking.argmax(logits)
+        outcome = self._sampler.verify(logits, argmax, drafted, q)
+        rows, match, replacement = measure(logits, argmax, drafted, *outcome)
 
         forwards = target.forward_seconds + (drafter.forward_seconds if drafter else 0.0)
         seconds = Seconds(
