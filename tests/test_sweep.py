@@ -99,11 +99,11 @@ def test_a_sweep_stopped_halfway_keeps_its_finished_prompts(make_pair, monkeypat
 def test_a_point_run_again_is_measured_over_the_same_prompts(make_pair):
     pair = make_pair("packed-llama")
     sweep = swept(pair)
-    for point in (0, 2, len(POINTS) - 1):
-        *_, measured = run_again(pair, tasks(pair, ITEMS, POINTS), sweep, point)
-        figures = points_of(sweep)[point]
-        assert (measured.point, measured.tokens, measured.same_ids, measured.prompts) == (point, figures.tokens, 3, 3)
-        assert measured.tokens_per_second == measured.tokens / measured.seconds.decode > 0
+    chosen = (0, 2, len(POINTS) - 1)
+    *_, measured = run_again(pair, tasks(pair, ITEMS, POINTS), sweep, chosen)
+    for point, one in zip(chosen, measured, strict=True):
+        assert (one.point, one.tokens, one.same_ids, one.prompts) == (point, points_of(sweep)[point].tokens, 3, 3)
+        assert one.tokens_per_second == one.tokens / one.seconds.decode > 0
 
 
 def test_the_held_out_prompts_are_not_for_tuning(make_pair):
@@ -170,7 +170,7 @@ def test_sweep_writes_both_files_and_prints_the_choice(arguments, tmp_path, caps
     assert [int(row["tokens"]) for row in rows] == [point.tokens for point in points_of(sweep)]
     assert "| plain greedy | 1.00 |" in out
     assert "**Chosen: " in out
-    assert "(measured), modelled " in out
+    assert "times plain greedy (measured); modelled " in out
     assert "the sweep's ids on 6 of 6 prompts" in out
     assert "prompt 6 of 6" in err
 
