@@ -9,7 +9,7 @@ import argparse
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from itertools import product
 
@@ -171,14 +171,16 @@ def main(args: argparse.Namespace, base: DecodeConfig) -> int:
     sweep = merged(parts)
     if not sweep.prompts:
         raise UserError("stopped before the first prompt was through: there is nothing to write")
-    choice = recommend(points_of(sweep), Limit(args.limit_nats, args.limit_lost))
+    limit = Limit(args.limit_nats, args.limit_lost)
     if not sweep.partial:
-        *_, measured = run_again(pair, todo, sweep, sorted({0, choice.point.index}))
-        sweep = replace(sweep, measured=measured)
+        chosen = recommend(points_of(sweep), limit).point.index
+        with suppress(KeyboardInterrupt):  # then nothing is measured
+            *_, measured = run_again(pair, todo, sweep, sorted({0, chosen}))
+            sweep = replace(sweep, measured=measured)
     figures = points_of(sweep)
     args.out.write_text(csv_of(sweep, figures), encoding="utf-8", newline="")
     sweep.save(args.out.with_suffix(".json"))
-    print(report(sweep, figures, Limit(args.limit_nats, args.limit_lost)))
+    print(report(sweep, figures, limit))
     return 0
 
 

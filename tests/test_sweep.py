@@ -230,6 +230,20 @@ def test_an_interrupt_keeps_the_finished_prompts(arguments, tmp_path, capsys, mo
     assert "2 prompts (stopped early)" in capsys.readouterr().out
 
 
+def test_an_interrupt_while_speeds_are_measured_keeps_the_sweep(arguments, tmp_path, capsys, monkeypatch):
+    from explorer import sweep as command
+
+    def interrupted(*_):
+        yield None
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(command, "run_again", interrupted)
+    assert main(arguments) == 0
+    sweep = Sweep.load(tmp_path / "s.json")
+    assert (len(sweep.prompts), sweep.partial, sweep.measured) == (6, False, ())
+    assert "Run again" not in capsys.readouterr().out
+
+
 def test_two_processes_come_to_what_one_does(arguments, tmp_path):
     """Prompts are split, results merged in their order. torchrun is what `accelerate launch` starts several GPUs with; on CPUs
     that one needs MPI."""
