@@ -74,3 +74,27 @@ function stackedBar(parts) {
   }
   return [bar, list];
 }
+
+// An SVG element; attributes by name.
+function svg(tag, attributes = {}, ...children) {
+  const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+  node.append(...children.filter((child) => child !== null && child !== undefined));
+  return node;
+}
+
+function button(className, label, onClick) {
+  const node = make("button", className, label);
+  node.type = "button";
+  node.addEventListener("click", onClick);
+  return node;
+}
+
+// Call back with the width of a node now and whenever it changes; not for widths of nothing, when it is out of sight.
+function onWidth(node, callback) {
+  let known = 0;
+  new ResizeObserver(([entry]) => {
+    const width = Math.round(entry.contentRect.width);
+    if (width && width !== known) callback(known = width);
+  }).observe(node);
+}
