@@ -6,22 +6,19 @@ from typing import Any
 
 import gradio as gr
 
-from explorer.config import ConfigError, DecodeConfig, Knob, knobs
+from explorer.config import ConfigError, DecodeConfig, Knob
 from explorer.ui import texts
+from explorer.ui.languages import say
+from explorer.ui.scripts import page_knobs
 
 # Knobs that most visitors never turn: sampling, and those of single length policies.
 ADVANCED = ("block_size", "threshold", "growth", "statistic", "least_draft", "temperature", "seed", "raw_prompt")
 _CHOICE_LABELS = {
-    "rule": texts.RULE_LABELS,
-    "entropy": texts.ENTROPY_LABELS,
-    "drafter": texts.DRAFTER_LABELS,
-    "length": texts.LENGTH_LABELS,
+    "rule": "RULE_LABELS",
+    "entropy": "ENTROPY_LABELS",
+    "drafter": "DRAFTER_LABELS",
+    "length": "LENGTH_LABELS",
 }
-
-
-def page_knobs() -> tuple[Knob, ...]:
-    """The knobs a visitor can turn here: all but those with nothing to choose, and lists."""
-    return tuple(knob for knob in knobs() if knob.kind is not tuple and len(knob.choices) != 1)
 
 
 def control(knob: Knob, value: Any = None) -> gr.components.Component:
@@ -34,12 +31,18 @@ def control(knob: Knob, value: Any = None) -> gr.components.Component:
 
 
 def _control(knob: Knob, value: Any) -> gr.components.Component:
-    common = {"label": knob.label, "info": knob.help, "value": value, "elem_id": f"knob-{knob.name}"}
+    common = {
+        "label": say(f"{knob.name}.label"),
+        "info": say(f"{knob.name}.help"),
+        "value": value,
+        "elem_id": f"knob-{knob.name}",
+    }
     if knob.kind is bool:
         return gr.Checkbox(**common)
     if knob.choices:
-        labels = _CHOICE_LABELS.get(knob.name, {})
-        return gr.Radio([(labels.get(choice, choice), choice) for choice in knob.choices], **common)
+        table = _CHOICE_LABELS.get(knob.name)
+        labels = [say(f"{table}.{choice}") if table else choice for choice in knob.choices]
+        return gr.Radio(list(zip(labels, knob.choices)), **common)
     if (knob.high - knob.low) / knob.step > 10_000:  # too fine for a slider
         return gr.Number(minimum=knob.low, maximum=knob.high, step=knob.step, **common)
     return gr.Slider(knob.low, knob.high, step=knob.step, **common)

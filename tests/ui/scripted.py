@@ -5,11 +5,23 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from explorer.config import DecodeConfig
 from explorer.errors import UserError
-from explorer.trace import Baseline, Prompt, Provenance, Round, Row, Seconds, Stop, Trace, judge_rows, mentioned_ids
+from explorer.trace import (
+    Baseline,
+    Block,
+    Prompt,
+    Provenance,
+    Round,
+    Row,
+    Seconds,
+    Stop,
+    Trace,
+    judge_rows,
+    mentioned_ids,
+)
 
 
 @dataclass(frozen=True)
@@ -208,3 +220,22 @@ STORY = Script(
         ([Step(" watched"), Step(" the"), Step(" ships", " stars", 0.09), Step(" go"), Step(" by"), Step(" and"), Step(" far"), Step(" away")], " "),
     ]
 )  # fmt: skip
+
+
+def make_trace(script=STORY, repeats=1, prompt="Tell a story.", blocks=False, **settings) -> Trace:
+    """A finished run of the script, told `repeats` times; blocks: its first round carries PACER's record."""
+    words, rounds, length = Words(), [], 1
+    config = DecodeConfig(**settings)
+    asked = Prompt((words.id(prompt),), prompt)
+    for steps, bonus in script.rounds * repeats:
+        rounds.append(make_round(words, steps, bonus, length, config))
+        length += len(rounds[-1].emitted)
+    if blocks:
+        scored = (Block(3, (0.9, 0.8, 0.7), 0.8, 0.5, True), Block(3, (0.5, 0.3, 0.1), 0.3, 0.6, False))
+        rounds[0] = replace(rounds[0], blocks=scored)
+    vocabulary = {token: words[token] for token in mentioned_ids(asked, rounds, (), None)}
+    provenance = Provenance(
+        "elsewhere", "t", "d", {}, {"target": "float32", "draft": "int8"}, "CPU, 2 threads", 2, {}, "2026-03-04T05:06:07+00:00"
+    )  # fmt: skip
+    config = replace(config, max_new_tokens=length - 1)
+    return Trace(provenance, asked, config, tuple(rounds), Stop("budget"), (), vocabulary)
