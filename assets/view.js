@@ -46,7 +46,7 @@ refused.type = "checkbox";
 refused.addEventListener("change", () => { strip.root.classList.toggle("with-refused", refused.checked); share.note(); });
 const notes = make("div", "run-notes");
 const share = makeShare({
-  state: linkState, onLink: arrive, runNow: () => run, names: props, alone: ALONE, ask: trigger,
+  state: linkState, onLink: arrive, runNow: () => run, busy: () => Boolean(run.head) && BUSY.includes(run.phase), names: props, alone: ALONE, ask: trigger,
   parts: {
     lanes: () => ({ node: lanes.root, title: TEXT.lanes.title, caption: caption() }),
     rounds: () => ({ node: scrubber.root, title: TEXT.scrubber.title, caption: caption() }),
@@ -379,8 +379,8 @@ if (ALONE) {
 // Without the page's own prompt and controls, the view brings both.
 function addHead(head) {
   const { config } = head, words = TEXT.compare.knobs;
-  const settings = ["rule", ...(config.rule === "fly" ? RULE_KNOBS.slice(1) : []), "drafter", "draft_length", "max_new_tokens"]
-    .map((name) => `${words[name]} ${knobValue(name, config[name])}`);
+  const settings = ["rule", ...(config.rule === "fly" ? RULE_KNOBS.slice(1) : []), "drafter", "length", "draft_length", "max_new_tokens"]
+    .filter((name) => config[name] !== false && config[name] !== undefined).map((name) => `${words[name]} ${knobValue(name, config[name])}`);
   thresholds = makeThresholds(config);
   root.prepend(make("header", "alone-head", make("h1", "", TEXT.share.page_title), make("p", "alone-prompt", ...glyphs(head.prompt)),
     make("p", "quiet", settings.join(" · "))), thresholds.root);

@@ -23,7 +23,7 @@ from explorer.ui import charts, lines, texts
 from explorer.ui.backend import Backend
 from explorer.ui.controls import config_of, page_knobs
 from explorer.ui.languages import say
-from explorer.ui.recordings import Recording, run_text
+from explorer.ui.recordings import Recording, run_text, title_of
 from explorer.ui.report import end_event
 from explorer.ui.scripts import IMPORT_LIMIT
 
@@ -182,7 +182,7 @@ class Callbacks:
             None,
             run_text(
                 f"imported {secrets.token_hex(4)}",
-                self._titles.get(pair, pair),
+                title_of(pair, self._titles),
                 trace,
                 pair in self._ready,
                 imported=True,

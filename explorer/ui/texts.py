@@ -349,6 +349,7 @@ VIEW: dict[str, Any] = {
         "too_large": "{name} has {size} MB; a record may have {limit} MB at most.",
         "not_text": "{name} is no record of a run: it is not UTF-8 text.",
         "refused": {
+            "busy": "A run is going on. Wait for its end, or stop it.",
             "length": "This link is too long, so it was not followed.",
             "v": "This link is from another version of the page, so it was not followed.",
             "run": "This link names a recorded run that is not here, so it was not followed.",
