@@ -45,6 +45,11 @@ class LanguageModel:
         self.context_limit = getattr(model.config, "max_position_embeddings", None)
 
     @property
+    def width(self) -> int:
+        """Size of a hidden state."""
+        return self.model.config.get_text_config().hidden_size
+
+    @property
     def dtype_name(self) -> str:
         return str(self.model.dtype).removeprefix("torch.")
 

@@ -184,6 +184,11 @@ class PackedModel:
             self.rotation = rotation_table(body.rotary_emb, self.context_limit, config)
 
     @property
+    def width(self) -> int:
+        """Size of a hidden state."""
+        return self.embedding.shape[1]
+
+    @property
     def dtype_name(self) -> str:
         return f"{self.form} packed"
 
