@@ -52,6 +52,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     train.add_argument("--no-position", dest="position", action="store_false", help="ablation: no offset embedding")
     train.add_argument("--no-probability", dest="probability", action="store_false", help="hidden states only")
 
+    evaluate = steps.add_parser(
+        "evaluate", help="figures of a layer on the held-out shards, and the settings to run it with"
+    )
+    evaluate.add_argument("--layer", type=Path, default=Path("runs/pacer/layer"))
+    evaluate.add_argument("--held-out", type=int, default=2, help="shards, from the first, kept from training")
+    evaluate.add_argument(
+        "--costs", type=Path, metavar="F.json", help="seconds as written by --measure (default: measure now)"
+    )
+    evaluate.add_argument(
+        "--measure", type=Path, metavar="F.json", help="time the pair on this machine and keep the times here"
+    )
+    evaluate.add_argument("--longest", type=int, default=24, help="largest draft length tried")
+    evaluate.add_argument("--choose", action="store_true", help="write the chosen settings into the layer's card")
+    evaluate.add_argument("--out", type=Path, metavar="F.json", help="also write the figures as JSON, and F.md")
+
 
 def main(args: argparse.Namespace) -> int:
     """Run one step; raises UserError."""
@@ -68,11 +83,13 @@ def main(args: argparse.Namespace) -> int:
             collect(sides, args.data, args.shards, settings, args.exclude)
     elif args.step == "train":
         _train(args, name)
+    else:
+        _evaluate(args, name)
     return 0
 
 
 def _train(args: argparse.Namespace, name: str) -> None:
-    from dataclasses import asdict, fields
+    from dataclasses import fields
 
     from accelerate import Accelerator
 
@@ -100,11 +117,43 @@ def _train(args: argparse.Namespace, name: str) -> None:
     if accelerator.is_main_process:
         data = {"texts": len(texts), "rows": sum(len(text.choices) for text in texts), "seed": settings["seed"]}
         data |= {"held_out_texts": len(held_out), "max_new_tokens": settings["max_new"]}
-        numbers = {key: value for key, value in asdict(recipe).items() if not isinstance(value, (str, bool))}
         rule = Rule(recipe.rule, recipe.theta, recipe.window, recipe.entropy)
         pair, weights, dtype = (settings[key] for key in ("pair", "weights", "dtype"))
-        save(args.out, layer, Card(pair, weights, dtype, layer.shape, rule, data, numbers, metrics))
+        save(args.out, layer, Card(pair, weights, dtype, layer.shape, rule, data, recipe.numbers, metrics))
         print(f"written to {args.out}")
+
+
+def _evaluate(args: argparse.Namespace, name: str) -> None:
+    import json
+    from dataclasses import asdict, replace
+
+    from explorer.engine.registry import load_pair
+    from explorer.pacer.card import load, save_card
+    from explorer.pacer.costs import measure_costs, read_costs
+    from explorer.pacer.data import read_folder
+    from explorer.pacer.evaluate import evaluate, markdown
+    from explorer.pacer.shipped import attach
+    from explorer.pacer.train import Recipe
+
+    layer, card = load(args.layer)
+    recipe = Recipe.of(card)
+    if args.costs:
+        costs = read_costs(args.costs)
+    else:
+        pair = load_pair(name, args.device)
+        attach(pair, args.layer)
+        costs = measure_costs(pair, block_size=4)
+        del pair
+        if args.measure:
+            args.measure.write_text(json.dumps(asdict(costs), indent=1), encoding="utf-8")
+    settings, held_out, _ = read_folder(args.data, args.held_out, recipe.config)
+    figures, choice = evaluate(layer, held_out, recipe, frozenset(settings["stop_ids"]), costs, args.longest)
+    print(markdown(figures))
+    if args.choose:
+        save_card(args.layer, replace(card, choice=choice))
+    if args.out:
+        args.out.write_text(json.dumps(figures, indent=1), encoding="utf-8")
+        args.out.with_suffix(".md").write_text(markdown(figures) + "\n", encoding="utf-8")
 
 
 def _shards(text: str) -> range:

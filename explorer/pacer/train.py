@@ -18,12 +18,14 @@ from torch import Tensor
 
 from explorer.config import DecodeConfig
 from explorer.errors import UserError
+from explorer.pacer.card import Card
 from explorer.pacer.data import Round, Text, draft_at, kept, walk
 from explorer.pacer.layer import PreVerificationLayer
 from explorer.pacer.metrics import auc, auc_within, brier
 
 FASTER = 10  # times the rate for what does not start from the draft's own weights
 WARM_UP = 0.03
+NUMBERS = ("longest", "tail", "epochs", "batch", "rate", "negative_weight", "seed")
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,20 @@ class Recipe:
     seed: int = 1
     position: bool = True
     probability: bool = True
+
+    @property
+    def numbers(self) -> dict[str, float]:
+        """All that a card does not say elsewhere."""
+        return {name: getattr(self, name) for name in NUMBERS}
+
+    @classmethod
+    def of(cls, card: Card) -> Recipe:
+        """The recipe of a written layer."""
+        given = {
+            name: int(card.recipe[name]) if cls.__annotations__[name] == "int" else card.recipe[name]
+            for name in NUMBERS
+        }
+        return cls(**asdict(card.rule), **given, position=card.shape.position, probability=card.shape.probability)
 
     @property
     def config(self) -> DecodeConfig:
