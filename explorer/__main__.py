@@ -94,7 +94,11 @@ def _parser() -> argparse.ArgumentParser:
     bench.add_argument("--passes", metavar="N", type=_count, default=3, help="times all prompts are run (default 3)")
     bench.add_argument("--max-new-tokens", metavar="N", type=_count, default=64, help="tokens per prompt (default 64)")
     bench.add_argument(
-        "--draft-length", metavar="K", type=_count, default=8, help="drafted tokens per round (default 8)"
+        "--draft-length",
+        metavar="K",
+        type=_count,
+        action="append",
+        help="drafted tokens per round (default 8); may be repeated",
     )
     bench.add_argument("--out", metavar="F.json", type=Path, help="also write the figures as JSON")
     bench.set_defaults(command=_bench)
@@ -118,7 +122,7 @@ def _add_pair(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--dtype",
         metavar="T",
-        help="default: bfloat16 on cuda; on a cpu packed float32 with an int8 draft; float32 is the plain oracle",
+        help="default: bfloat16 on cuda; on a cpu packed float32 with a quantized draft; float32 is the plain oracle",
     )
 
 

@@ -1,8 +1,9 @@
 """`explorer bench`: this engine beside transformers' own decoding, in one process, interleaved prompt by prompt.
 
 On a CPU this engine runs packed weights (engine/packed.py) unless a dtype is named; transformers' rows run its own float32
-modules of the same weights. Wall time includes the prefill and nothing of the display. Within a pass every prompt is run by every row before the next prompt, so that a machine whose speed
-drifts slows all rows alike; speeds are pooled over the prompts of a pass and the median over passes is shown.
+modules of the same weights. Wall time includes the prefill and nothing of the display. Within a pass every prompt is run by
+every row before the next prompt, so that a machine whose speed drifts slows all rows alike; speeds are pooled over the prompts
+of a pass and the median over passes is shown.
 """
 
 from __future__ import annotations
@@ -12,13 +13,14 @@ import json
 import os
 import statistics
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 import torch
+from transformers import GenerationConfig
 
 from explorer.config import DecodeConfig
 from explorer.engine.decode import decode
@@ -27,20 +29,38 @@ from explorer.engine.model import LanguageModel
 from explorer.engine.pair import Pair
 from explorer.engine.registry import default_pair, load_pair
 from explorer.prompts import read_prompts
-from explorer.trace import Seconds
+from explorer.trace import Round, Seconds
+from explorer.verdicts import Verdict
 
 PLAIN = "plain greedy"
-THEIR_ROWS = ("transformers: plain greedy", "transformers: assisted", "transformers: prompt lookup")
+EXACT, EXACT_WITH_LOOKUP = "exact", "exact, model + lookup"
+THEIR_PLAIN, THEIR_ASSISTED = "transformers: plain greedy", "transformers: assisted"
+THEIR_LOOKUP = "transformers: prompt lookup"
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One row on one prompt: output ids, wall seconds, target passes, and where the engine itself says the time went."""
+    """One row on one prompt: output ids, wall seconds, target passes, and what only this engine's own rounds say."""
 
     ids: tuple[int, ...]
     wall: float
     passes: int
-    seconds: Seconds | None = None  # None: not this engine's
+    rounds: tuple[Round, ...] = ()  # none: not this engine's
+
+    @property
+    def seconds(self) -> Seconds:
+        """Where the engine says the time went."""
+        return sum((round_.seconds for round_ in self.rounds), Seconds())
+
+    @property
+    def logprobs(self) -> tuple[float, ...]:
+        """The target's log-probability of each emitted token, nats."""
+        return tuple(value for round_ in self.rounds for value in round_.emitted_logprobs)
+
+    @property
+    def drafts(self) -> dict[int, tuple[int, ...]]:
+        """What was drafted, by the length of the text it was drafted after."""
+        return {round_.length_before: round_.drafted for round_ in self.rounds}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,25 +77,27 @@ class Line:
     prompts: int
     limit: float | None  # tokens per second if only model forwards took time
     overhead: float | None  # share of wall outside model forwards
+    loosened: float | None  # share of emitted tokens that are deferred ones
+    fidelity: float | None  # mean target log-probability per token above that of plain greedy's own text, nats
     times_plain_by_kind: dict[str, float]  # kind of prompt -> as times_plain
     seconds: Seconds | None  # summed over the last pass
 
 
 def main(args: argparse.Namespace) -> int:
     """Measure, print a Markdown table on stdout and progress on stderr."""
-    base = DecodeConfig(max_new_tokens=args.max_new_tokens, draft_length=args.draft_length)
+    lengths = args.draft_length or [DecodeConfig().draft_length]
+    base = DecodeConfig(max_new_tokens=args.max_new_tokens)
     items = read_prompts(args.prompts)[: args.limit]
     name = args.pair or default_pair()
-    before = _resident_bytes()
     pair = load_pair(name, args.device, args.dtype, progress=_say)
-    after = _resident_bytes()
-    memory = {pair.target.dtype_name: after - before}
+    resident = _resident_bytes()
     prompts = [list(pair.encode(item.prompt).ids) for item in items]
-    chosen = {row: run for row, run in our_rows(pair, base).items() if is_chosen(row, args.rows)}
-    if any(is_chosen(row, args.rows) for row in THEIR_ROWS):
+    chosen = _chosen(our_rows(pair, base, lengths), args.rows)
+    forms = _forms(pair)
+    if any(is_chosen(row, args.rows) for row in their_names(lengths)):
         reference = pair if isinstance(pair.target, LanguageModel) else load_pair(name, args.device, "float32")
-        memory[reference.target.dtype_name] = _resident_bytes() - after
-        chosen |= {row: run for row, run in their_rows(reference, base).items() if is_chosen(row, args.rows)}
+        forms |= _forms(reference)
+        chosen |= _chosen(their_rows(reference, base, lengths), args.rows)
 
     passes = measure(chosen, prompts, args.passes)
     kinds = [item.kind for item in items]
@@ -85,16 +107,24 @@ def main(args: argparse.Namespace) -> int:
     print(table(lines), kind_table(lines), sep="\n\n")
     print(
         f"\nMeasured: {provenance.pair}, {len(prompts)} prompts of {args.prompts.name}, {base.max_new_tokens} tokens, "
-        f"K = {base.draft_length}, {args.passes} passes, target {provenance.dtype['target']}, draft {provenance.dtype['draft']}, "
-        f"{provenance.device}, {provenance.date[:10]}. Resident memory of the weights: "
-        + ", ".join(f"{form} {size / 1e6:.0f} MB" for form, size in memory.items() if size > 0)
-        + "."
+        f"{args.passes} passes, target {provenance.dtype['target']}, draft {provenance.dtype['draft']}, "
+        f"{provenance.device}, {provenance.date[:10]}. Weights: "
+        + ", ".join(f"{form} {size / 1e6:.0f} MB" for form, size in forms.items())
+        + f" (counted); this process held {resident / 1e6:.0f} MB after loading the pair."
     )
+    drafts = [drafts_that_differ(passes[-1], length) for length in lengths]
+    if any(compared for _, compared in drafts):
+        print(
+            "Drafts with and without prompt lookup, after the same text: "
+            + ", ".join(f"{n} of {of} differ at K = {k}" for (n, of), k in zip(drafts, lengths))
+            + "."
+        )
     if args.out:
         record = {
             "provenance": asdict(provenance),
             "config": asdict(base),
-            "memory": memory,
+            "draft_lengths": lengths,
+            "memory": {"weights": forms, "resident": resident},
             "lines": [asdict(one) for one in lines],
         }
         args.out.write_text(json.dumps(record, indent=1), encoding="utf-8")
@@ -104,37 +134,77 @@ def main(args: argparse.Namespace) -> int:
 Runner = Callable[[list[int]], Measured]
 
 
-def our_rows(pair: Pair, base: DecodeConfig) -> dict[str, Runner]:
-    """This engine's rows of the table, by name."""
+def our_rows(pair: Pair, base: DecodeConfig, lengths: Sequence[int]) -> dict[str, Runner]:
+    """This engine's rows of the table, by name; all but plain greedy once for each draft length."""
+    rows = {PLAIN: _ours(pair, replace(base, rule="autoregressive"))}
     exact, fly = replace(base, rule="exact"), base.with_preset("explorer")
-    configs = {
-        PLAIN: replace(base, rule="autoregressive"),
-        "exact": exact,
+    for name, config in {
+        EXACT: exact,
         "exact, prompt lookup": replace(exact, drafter="lookup"),
-        "exact, model + lookup": replace(exact, drafter="model+lookup"),
-        "fly (explorer preset)": fly,
+        EXACT_WITH_LOOKUP: replace(exact, drafter="model+lookup"),
+        "fly": fly,
         "fly, model + lookup": replace(fly, drafter="model+lookup"),
-    }
-    return {row: _ours(pair, config) for row, config in configs.items()}
+    }.items():
+        for length in lengths:
+            rows[row_name(name, length)] = _ours(pair, replace(config, draft_length=length))
+    return rows
 
 
-def their_rows(pair: Pair, base: DecodeConfig) -> dict[str, Runner]:
+def their_rows(pair: Pair, base: DecodeConfig, lengths: Sequence[int]) -> dict[str, Runner]:
     """transformers' own ways to decode the same, on a pair of its own modules; assisted: same draft, same fixed K."""
     draft = pair.draft.model
-    draft.generation_config.num_assistant_tokens = base.draft_length
-    draft.generation_config.num_assistant_tokens_schedule = "constant"
-    draft.generation_config.assistant_confidence_threshold = 0.0
-    lookup = {"prompt_lookup_num_tokens": base.draft_length, "max_matching_ngram_size": MAX_NGRAM}
-    options = ({}, {"assistant_model": draft}, lookup)
-    rows = {row: _transformers(pair, base, option) for row, option in zip(THEIR_ROWS, options, strict=True)}
-    if draft is pair.target.model:  # transformers has no int8 here: a model that assists itself in float32 says nothing
-        del rows[THEIR_ROWS[1]]
+    rows = {THEIR_PLAIN: _transformers(pair, base, {})}
+    for length in lengths:
+        if draft is not pair.target.model:  # it has no packed int8 or int4: a model that assists itself in float32 says nothing
+            settings = GenerationConfig.from_model_config(draft.config)
+            settings.num_assistant_tokens = length
+            settings.num_assistant_tokens_schedule = "constant"
+            settings.assistant_confidence_threshold = 0.0
+            rows[row_name(THEIR_ASSISTED, length)] = _transformers(pair, base, {"assistant_model": draft}, settings)
+        lookup = {"prompt_lookup_num_tokens": length, "max_matching_ngram_size": MAX_NGRAM}
+        rows[row_name(THEIR_LOOKUP, length)] = _transformers(pair, base, lookup)
     return rows
+
+
+def their_names(lengths: Sequence[int]) -> list[str]:
+    """The names of transformers' rows, without loading anything."""
+    return [THEIR_PLAIN, *(row_name(name, length) for length in lengths for name in (THEIR_ASSISTED, THEIR_LOOKUP))]
+
+
+def row_name(name: str, length: int) -> str:
+    """What a row with a fixed draft length is called."""
+    return f"{name}, K = {length}"
 
 
 def is_chosen(row: str, wanted: list[str] | None) -> bool:
     """Plain greedy always is: every other row is compared with it."""
     return row == PLAIN or not wanted or any(text in row for text in wanted)
+
+
+def _chosen(rows: dict[str, Runner], wanted: list[str] | None) -> dict[str, Runner]:
+    return {row: run for row, run in rows.items() if is_chosen(row, wanted)}
+
+
+def drafts_that_differ(one_pass: dict[str, list[Measured]], length: int) -> tuple[int, int]:
+    """How often lookup inside the draft model changes what is drafted after the same text: (differing, compared).
+
+    Never in float32; a quantized draft rounds a forward over several tokens differently from one over one.
+    """
+    alone, accelerated = (one_pass.get(row_name(name, length), []) for name in (EXACT, EXACT_WITH_LOOKUP))
+    both = [
+        (a.drafts[place], b.drafts[place])
+        for a, b in zip(alone, accelerated)
+        for place in a.drafts.keys() & b.drafts.keys()
+    ]
+    return sum(a != b for a, b in both), len(both)
+
+
+def _forms(pair: Pair) -> dict[str, int]:
+    """Bytes of weights by model and form."""
+    return {
+        f"{side} {model.dtype_name}": model.weight_bytes
+        for side, model in (("target", pair.target), ("draft", pair.draft))
+    }
 
 
 def measure(rows: dict[str, Runner], prompts: list[list[int]], passes: int) -> list[dict[str, list[Measured]]]:
@@ -165,8 +235,9 @@ def line(row: str, passes: list[list[Measured]], plain: list[list[Measured]], ki
     speeds = [_speed(one) for one in passes]
     last = passes[-1]
     tokens, wall = sum(len(m.ids) for m in last), sum(m.wall for m in last)
-    ours = [m.seconds for m in last if m.seconds]
-    seconds = sum(ours, Seconds()) if ours else None
+    ours = all(m.rounds for m in last)
+    seconds = sum((m.seconds for m in last), Seconds()) if ours else None
+    kinds_emitted = [kind for m in last for round_ in m.rounds for kind in round_.emitted_kinds]
     return Line(
         row=row,
         tokens_per_second=statistics.median(speeds),
@@ -181,6 +252,8 @@ def line(row: str, passes: list[list[Measured]], plain: list[list[Measured]], ki
         prompts=len(last),
         limit=tokens / seconds.forwards if seconds else None,
         overhead=1 - seconds.forwards / wall if seconds else None,
+        loosened=kinds_emitted.count(Verdict.DEFERRED) / tokens if ours else None,
+        fidelity=_mean_logprob(last) - _mean_logprob(plain[-1]) if ours else None,
         seconds=seconds,
     )
 
@@ -193,6 +266,8 @@ def table(lines: list[Line]) -> str:
         "x plain",
         "tau",
         "same ids",
+        "loosened",
+        "nats/token",
         "prefill / draft / verify / other, s",
         "limit",
         "overhead",
@@ -204,11 +279,13 @@ def table(lines: list[Line]) -> str:
             f"{one.times_plain:.2f}",
             f"{one.tau:.2f}",
             f"{one.same_ids}/{one.prompts}",
+            _cell(one.loosened, ".1%"),
+            _cell(one.fidelity, "+.3f"),
             " / ".join(f"{getattr(one.seconds, name):.1f}" for name in ("prefill", "draft", "verify", "other"))
             if one.seconds
             else "-",
-            f"{one.limit:.1f}" if one.limit else "-",
-            f"{one.overhead:.1%}" if one.overhead is not None else "-",
+            _cell(one.limit, ".1f"),
+            _cell(one.overhead, ".1%"),
         ]
         for one in lines
     ]
@@ -222,6 +299,10 @@ def kind_table(lines: list[Line]) -> str:
     return _markdown(["x plain", *kinds], body)
 
 
+def _cell(value: float | None, form: str) -> str:
+    return "-" if value is None else format(value, form)
+
+
 def _markdown(head: list[str], body: list[list[str]]) -> str:
     return "\n".join("| " + " | ".join(cells) + " |" for cells in [head, ["---"] * len(head), *body])
 
@@ -232,13 +313,15 @@ def _ours(pair: Pair, config: DecodeConfig) -> Runner:
         rounds = list(decode(pair, prompt, config))
         wall = perf_counter() - start
         ids = tuple(token for round_ in rounds for token in round_.emitted)
-        return Measured(ids, wall, len(rounds), sum((round_.seconds for round_ in rounds), Seconds()))
+        return Measured(ids, wall, len(rounds), tuple(rounds))
 
     return run
 
 
-def _transformers(pair: Pair, base: DecodeConfig, options: dict[str, Any]) -> Runner:
-    """transformers' generate, greedy, same stops and budget."""
+def _transformers(
+    pair: Pair, base: DecodeConfig, options: dict[str, Any], draft_settings: GenerationConfig | None = None
+) -> Runner:
+    """transformers' generate, greedy, same stops and budget; draft_settings: what it reads off an assistant model."""
     model = pair.target.model
 
     @torch.inference_mode()
@@ -251,6 +334,8 @@ def _transformers(pair: Pair, base: DecodeConfig, options: dict[str, Any]) -> Ru
 
         ids = torch.tensor([prompt], device=model.device)
         hook = model.register_forward_pre_hook(count)
+        if draft_settings:
+            options["assistant_model"].generation_config = draft_settings
         start = perf_counter()
         output = model.generate(
             ids,
@@ -274,6 +359,10 @@ def _resident_bytes() -> int:
         return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except OSError:
         return 0
+
+
+def _mean_logprob(measured: list[Measured]) -> float:
+    return statistics.fmean(value for m in measured for value in m.logprobs)
 
 
 def _speed(measured: list[Measured]) -> float:

@@ -96,23 +96,25 @@ def tiny_model(shape: str, seed: int, **changes):
 def tiny_pair(shape: str = "llama", noise: float | None = None, seed: int = 0):
     """A pair whose draft is the target with noise on its weights (0: an equal copy), so that it is often right.
 
-    `packed-SHAPE` is laid out for a CPU as the embedded pair is. `pair.oracle` and `pair.oracle_draft` are transformers'
-    own models of the same weights.
+    `packed-SHAPE` is laid out for a CPU; `self-SHAPE` too, and both sides work in one cache as the embedded pair's do.
+    `pair.oracle` and `pair.oracle_draft` are transformers' own models of the same weights.
     """
     import torch
 
     from explorer.engine.pair import Pair
 
     torch.set_num_threads(1)
-    noise = NOISE.get(shape.removeprefix("packed-"), 0.03) if noise is None else noise
-    target = tiny_model(shape.removeprefix("packed-"), seed)
+    layout, _, family = shape.rpartition("-")
+    noise = NOISE.get(family, 0.03) if noise is None else noise
+    target = tiny_model(family, seed)
     draft = copy.deepcopy(target)
     generator = torch.Generator().manual_seed(seed + 1)
     with torch.no_grad():
         for parameter in draft.parameters():
             scale = parameter.std() if parameter.ndim > 1 else parameter.abs().mean()
             parameter += noise * scale * torch.randn(parameter.shape, generator=generator)
-    pair = Pair(f"tiny-{shape}", target, draft, byte_tokenizer(), packed=shape.startswith("packed-"))
+    pair = Pair(f"tiny-{shape}", target, draft, byte_tokenizer(), packed=bool(layout))
+    pair.drafts_for_itself |= layout == "self"
     pair.oracle, pair.oracle_draft = target, draft
     return pair
 

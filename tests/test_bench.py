@@ -3,13 +3,52 @@
 import pytest
 
 from explorer import bench
-from explorer.bench import PLAIN, THEIR_ROWS, Measured, is_chosen, kind_table, line, our_rows, table, their_rows
+from explorer.bench import (
+    PLAIN,
+    THEIR_ASSISTED,
+    THEIR_PLAIN,
+    Measured,
+    drafts_that_differ,
+    is_chosen,
+    kind_table,
+    line,
+    our_rows,
+    row_name,
+    table,
+    their_names,
+    their_rows,
+)
 from explorer.config import DecodeConfig
-from explorer.trace import Seconds
+from explorer.trace import Round, Row, Seconds
+from explorer.verdicts import Verdict
+
+
+def round_(verdicts: tuple[Verdict, ...] = (), logprob: float = -1.0, before: int = 1, **seconds: float) -> Round:
+    """A round that keeps its whole draft; every emitted token has the given log-probability."""
+    seconds = {"verify": 1.0, "forwards": 1.0} | seconds
+    size = len(verdicts)
+    row = {"argmax": 0, "argmax_logprob": -0.1, "entropy_normalized": 0.5, "entropy_top3": 0.5}
+    row |= {"top_ids": (0,), "top_logprobs": (-0.1,), "replacement_logprob": logprob}
+    return Round(
+        length_before=before,
+        requested=size,
+        drafted=tuple(range(size)),
+        draft_probs=(None,) * size,
+        sources=("lookup",) * size,
+        rows=(*(Row(**row, drafted_logprob=logprob) for _ in verdicts), Row(**row)),
+        match=tuple(verdict == Verdict.EXACT for verdict in verdicts),
+        replacement=(0,) * (size + 1),
+        protected=(False,) * size,
+        verdicts=verdicts,
+        committed=(*range(size), 0),
+        emitted=(*range(size), 0),
+        seconds=Seconds(**seconds),
+    )
 
 
 def measured(tokens: int, wall: float, forwards: float = 0.5, passes: int = 1, first: int = 0) -> Measured:
-    return Measured(tuple(range(first, first + tokens)), wall, passes, Seconds(verify=wall, forwards=forwards))
+    ids = tuple(range(first, first + tokens))
+    return Measured(ids, wall, passes, (round_(verify=wall, forwards=forwards),))
 
 
 def test_speeds_are_pooled_over_prompts_and_the_median_over_passes():
@@ -31,10 +70,22 @@ def test_same_ids_are_counted_by_ids():
     assert line("ours", [[measured(5, 1.0), measured(5, 1.0, first=1)]], plain, ["a", "b"]).same_ids == 1
 
 
+def test_fidelity_is_per_token_against_plain_greedys_own_text():
+    """Pooled over tokens: a mean of means would weigh a prompt that stopped at once as much as a long one."""
+    exact, deferred = Verdict.EXACT, Verdict.DEFERRED
+    plain = [[Measured((0,), 1.0, 1, (round_(logprob=-1.0),)), Measured((0,), 1.0, 1, (round_(logprob=-1.0),))]]
+    loose = [round_((exact, deferred), logprob=-1.5), round_((), logprob=-3.0)]
+    ours = [[Measured(one.emitted, 1.0, 1, (one,)) for one in loose]]
+    one = line("fly", ours, plain, ["a", "b"])
+    assert one.fidelity == pytest.approx(-(3 * 1.5 + 3.0) / 4 + 1.0)
+    assert one.loosened == pytest.approx(1 / 4)
+    assert "| 25.0% | -0.875 |" in table([one])
+
+
 def test_rows_that_are_not_ours_claim_no_phases():
-    one = line(THEIR_ROWS[0], [[Measured((1, 2), 1.0, 2)]], [[measured(2, 1.0)]], ["a"])
-    assert (one.seconds, one.limit, one.overhead) == (None, None, None)
-    assert table([one]).splitlines()[2].endswith("| - | - | - |")
+    one = line(THEIR_PLAIN, [[Measured((1, 2), 1.0, 2)]], [[measured(2, 1.0)]], ["a"])
+    assert (one.seconds, one.limit, one.overhead, one.loosened, one.fidelity) == (None,) * 5
+    assert table([one]).splitlines()[2].endswith("| - | - | - | - | - |")
     assert kind_table([one]).splitlines()[0] == "| x plain | a |"
 
 
@@ -48,12 +99,27 @@ def test_plain_greedy_is_always_run():
 def test_every_row_runs_and_exact_ones_agree(make_pair):
     """Same prompt, same budget, same stops: whatever promises to be exact gives the ids of plain greedy."""
     pair = make_pair("llama")
-    base = DecodeConfig(max_new_tokens=16, draft_length=4)
-    rows = our_rows(pair, base) | their_rows(pair, base)
+    base, lengths = DecodeConfig(max_new_tokens=16), (2, 4)
+    rows, theirs = our_rows(pair, base, lengths), their_rows(pair, base, lengths)
+    assert sorted(theirs) == sorted(their_names(lengths))
+    rows |= theirs
     (result,) = bench.measure(rows, [[1, 2, 3, 4, 2, 3]], 1)
     plain = result[PLAIN][0]
     for row, (one,) in result.items():
         assert one.wall > 0
         if "fly" not in row:
             assert one.ids == plain.ids, row
-    assert result["exact"][0].passes == result["transformers: assisted"][0].passes < plain.passes == len(plain.ids)
+    for length in lengths:
+        ours, assisted = (result[row_name(name, length)][0] for name in ("exact", THEIR_ASSISTED))
+        assert ours.passes == assisted.passes < plain.passes == len(plain.ids)
+        differing, compared = drafts_that_differ(result, length)
+        assert differing == 0 < compared, "float32: lookup inside the draft model drafts what the model alone drafts"
+
+
+def test_drafts_are_compared_where_both_started_after_the_same_text():
+    exact = Verdict.EXACT
+    alone = Measured((), 1.0, 1, (round_((exact, exact), before=1), round_((exact,), before=4)))
+    accelerated = Measured((), 1.0, 1, (round_((exact,), before=1), round_((exact,), before=4), round_(before=9)))
+    names = [row_name(name, 2) for name in ("exact", "exact, model + lookup")]
+    assert drafts_that_differ(dict(zip(names, [[alone], [accelerated]])), 2) == (1, 2)
+    assert drafts_that_differ({}, 2) == (0, 0)

@@ -12,6 +12,8 @@ from explorer.engine.draft import Draft, Drafter, ModelDrafter
 from explorer.engine.lengths import make_length_policy
 from explorer.engine.lookup import LookupDrafter, LookupModelDrafter
 from explorer.engine.measure import measure
+from explorer.engine.model import Context
+from explorer.engine.packed import PackedContext
 from explorer.engine.pair import Pair, PromptError
 from explorer.engine.sampling import Sampler
 from explorer.engine.stops import StopRule
@@ -31,7 +33,7 @@ def decode(pair: Pair, prompt_ids: list[int], config: DecodeConfig) -> Iterator[
     stops = StopRule(config, pair.stop_ids, pair.vocabulary)
     policy = make_length_policy(config, pair.scorer)
     target = pair.target.open()
-    drafter = None if config.rule == "autoregressive" else make_drafter(pair, config, sampler)
+    drafter = None if config.rule == "autoregressive" else make_drafter(pair, target, config, sampler)
     prompt_length = len(prompt_ids)
     sequence = list(prompt_ids)
     stop = None
@@ -63,6 +65,7 @@ def decode(pair: Pair, prompt_ids: list[int], config: DecodeConfig) -> Iterator[
             draft_seconds = clock.lap()
 
             # Verify: one target pass over the last committed token and the K drafted ones, K + 1 rows of logits.
+            target.crop(len(sequence) - 1)  # where the draft worked in the target's own cache
             drafted = torch.tensor(draft.ids, dtype=torch.long, device=device)
             seed = torch.tensor(sequence[-1:], dtype=torch.long, device=device)
             logits = target.feed(torch.cat([seed, drafted]), rows=len(draft) + 1)  # [K + 1, V]
@@ -116,13 +119,13 @@ def decode(pair: Pair, prompt_ids: list[int], config: DecodeConfig) -> Iterator[
             drafter.close()
 
 
-def make_drafter(pair: Pair, config: DecodeConfig, sampler: Sampler) -> Drafter:
-    """The drafter that `config.drafter` names."""
+def make_drafter(pair: Pair, target: Context | PackedContext, config: DecodeConfig, sampler: Sampler) -> Drafter:
+    """The drafter that `config.drafter` names, for the sequence that is open on the target."""
     if config.drafter == "lookup":
         return LookupDrafter(sampler, pair.vocab_size, pair.stop_ids)
     kind = LookupModelDrafter if config.drafter == "model+lookup" else ModelDrafter
-    wanted = {"states": config.length == "pacer", "entropies": config.length == "entropy"}
-    return kind(pair.draft, sampler, pair.stop_ids, **wanted)
+    context = pair.open_draft(target, states=config.length == "pacer")
+    return kind(context, sampler, pair.stop_ids, entropies=config.length == "entropy")
 
 
 def _check_prompt(pair: Pair, prompt_ids: list[int], config: DecodeConfig) -> None:

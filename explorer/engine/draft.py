@@ -8,7 +8,8 @@ from typing import Protocol
 
 import torch
 
-from explorer.engine.model import Context, LanguageModel
+from explorer.engine.model import Context
+from explorer.engine.packed import PackedContext
 from explorer.engine.sampling import Sampler
 from explorer.trace import Source
 
@@ -66,14 +67,13 @@ class ModelDrafter:
 
     def __init__(
         self,
-        model: LanguageModel,
+        context: Context | PackedContext,
         sampler: Sampler,
         stop_ids: frozenset[int],
-        states: bool = False,
         entropies: bool = False,
     ):
-        """states, entropies: whether the length policy scores blocks, or reads the entropy of each token."""
-        self.context: Context = model.open(states)
+        """entropies: whether the length policy reads the entropy of each token."""
+        self.context = context
         self._sampler = sampler
         self._stop_ids = stop_ids
         self._wants_entropies = entropies
@@ -83,7 +83,7 @@ class ModelDrafter:
         return self.context.forward_seconds
 
     def prefill(self, ids: list[int]) -> None:
-        self.context.prefill(self._tensor(ids))
+        self.context.prefill(self._tensor(ids[self.context.length :]))  # nothing, in a cache shared with the target
 
     def extend(self, draft: Draft, sequence: list[int], count: int, score: Score | None = None) -> None:
         # The cache lacks the last committed token, and after a fully kept draft also the last drafted one before it.

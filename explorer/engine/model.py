@@ -53,6 +53,11 @@ class LanguageModel:
     def dtype_name(self) -> str:
         return str(self.model.dtype).removeprefix("torch.")
 
+    @property
+    def weight_bytes(self) -> int:
+        """Memory of the weights; tables that are tied count once."""
+        return sum(parameter.nbytes for parameter in self.model.parameters())
+
     def open(self, states: bool = False) -> Context:
         """Start an empty sequence on these weights; with `states` its feeds also leave the final hidden states behind.
 

@@ -9,8 +9,8 @@ import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
 from explorer.engine.lengths import BlockScorer
-from explorer.engine.model import LanguageModel
-from explorer.engine.packed import Form, PackedModel, supports
+from explorer.engine.model import Context, LanguageModel
+from explorer.engine.packed import Form, PackedContext, PackedModel, supports
 from explorer.engine.vocabulary import Vocabulary
 from explorer.errors import UserError
 from explorer.trace import Message, Prompt, Provenance
@@ -41,7 +41,7 @@ class Pair:
         sources: dict[str, str] | None = None,
         fingerprints: dict[str, str] | None = None,
     ):
-        """packed: lay both out for a CPU where their shape allows (packed.py), target in float32, draft in int8; the
+        """packed: lay both out for a CPU where their shape allows (packed.py), target in float32, draft quantized; the
         models passed in keep their own weights, so drop them to have the memory back. Raises UnsupportedModel.
         """
         self.name = name
@@ -49,13 +49,24 @@ class Pair:
         self.vocabulary = Vocabulary(tokenizer)
         self.vocab_size = len(self.vocabulary)
         self.target = lay_out(target_model, self.vocab_size, "float32" if packed else None)
-        self.draft = lay_out(draft_model, self.vocab_size, "int8" if packed else None)
+        self.draft = lay_out(draft_model, self.vocab_size, "quantized" if packed else None)
+        # Then the draft is the target's own quantized copy, and one key-value cache serves both.
+        self.drafts_for_itself = draft_model is target_model and all(
+            isinstance(model, PackedModel) for model in (self.target, self.draft)
+        )
         self.stop_ids = stop_ids_of(target_model, tokenizer)
         self.sources = sources or {"target": type(target_model).__name__, "draft": type(draft_model).__name__}
         self.fingerprints = fingerprints or {}
         self.scorer: BlockScorer | None = (
             None  # PACER's layer for this draft, where one was put here (pacer/shipped.py)
         )
+
+    def open_draft(self, target: Context | PackedContext, states: bool = False) -> Context | PackedContext:
+        """Start the draft's side of a sequence that is open on the target; states: leave final hidden states behind.
+
+        A copy of the target in fewer bits reads the target's own keys and values: nothing to prefill, and more to agree on.
+        """
+        return self.draft.open(states, target.cache) if self.drafts_for_itself else self.draft.open(states)
 
     @property
     def context_limit(self) -> int | None:

@@ -104,7 +104,7 @@ def load_pair(
 
     device: torch's name; default CUDA if present, else CPU. dtype: of both models, by torch's name. Default: bfloat16 on
     CUDA; on a CPU the packed forms of packed.py, float32 for the target (bfloat16 flips near-tied argmaxes between chunk
-    sizes, and `exact` would not be exact) and int8 for the draft. Naming a dtype runs transformers' own modules in it.
+    sizes, and `exact` would not be exact) and a quantized draft. Naming a dtype runs transformers' own modules in it.
     Only the embedded pair is fetched without being asked for. Raises UserErrors: UnknownPair, WeightsError, PairMismatch,
     UnsupportedModel, and ConfigError for a device or dtype that does not exist.
     """

@@ -16,7 +16,7 @@ CAPACITY = 64  # tokens of a round: the largest draft length there is
 class PackedScorer:
     """The layer in the CPU layout of engine/packed.py, shared by all runs."""
 
-    def __init__(self, layer: PreVerificationLayer, form: Form = "int8"):
+    def __init__(self, layer: PreVerificationLayer, form: Form = "quantized"):
         with torch.inference_mode():
             self.layer = layer.float().eval()
             self.block = PackedLayer(layer.block, layer.config, form)

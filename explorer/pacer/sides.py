@@ -36,7 +36,7 @@ def load_sides(name: str, device: str | None, dtype: str | None) -> Sides:
     folders = folders_of(known)
     run, own = loading.placement(device, None), loading.placement(device, dtype)
     tokenizer = loading.read_tokenizer(folders["target"])
-    draft = lay_out(read_draft(known, run), len(tokenizer), "int8" if run.packed else None)
+    draft = lay_out(read_draft(known, run), len(tokenizer), "quantized" if run.packed else None)
     target = loading.read_model(folders["target"], own).eval()
     target.set_attn_implementation("grouped")
     provenance = {

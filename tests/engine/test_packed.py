@@ -5,7 +5,7 @@ import torch
 
 from explorer.engine import packed
 from explorer.engine.model import LanguageModel
-from explorer.engine.packed import GROW, Int8Linear, PackedModel, supports
+from explorer.engine.packed import GROW, FourBit, Int4Linear, Int8Linear, PackedModel, supports
 
 IDS = torch.tensor([(7 * i * i + 3 * i + 11) % 250 for i in range(60)])
 
@@ -79,7 +79,7 @@ def test_contexts_share_no_cache(both):
 def test_int8_is_close_enough_to_draft_with(make_model, tokenizer):
     """The draft's form: most of its choices are those of float32, and its error is that of eight bits."""
     model = make_model("llama", 0)
-    exact, draft = (PackedModel(model, len(tokenizer), form).open() for form in ("float32", "int8"))
+    exact, draft = (PackedModel(model, len(tokenizer), form).open() for form in ("float32", "quantized"))
     expected, logits = (context.feed(IDS, rows=len(IDS)) for context in (exact, draft))
     assert (expected.argmax(-1) == logits.argmax(-1)).float().mean() > 0.7
     weight = torch.randn(64, 32)
@@ -96,6 +96,60 @@ def test_a_large_row_does_not_cost_the_others_their_digits():
     x = torch.randn(4, 32)
     alone, beside = linear(x)[:3], linear(torch.cat([x[:3], 100 * x[3:]]))[:3]
     assert torch.equal(alone, beside)
+
+
+def four_bit_weight(rows: int, columns: int) -> torch.Tensor:
+    """A weight as it comes out of a 4-bit file: every group of 32 takes its least and its largest of 16 levels."""
+    generator = torch.Generator().manual_seed(0)
+    levels = torch.randint(0, 16, (rows, columns // 32, 32), generator=generator)
+    levels[..., 0], levels[..., 1] = 0, 15
+    low, scale = (torch.randn(rows, columns // 32, 1, generator=generator) for _ in range(2))
+    return (low + scale.abs() * levels).flatten(1)
+
+
+def test_a_four_bit_weight_is_found_again():
+    weight = four_bit_weight(32, 64)
+    found = FourBit.of(weight)
+    assert found.levels.min() == 0 and found.levels.max() == 15
+    again = found.low[..., None] + found.scale[..., None] * found.levels.view(32, 2, 32)
+    torch.testing.assert_close(again.flatten(1), weight, atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("weight", [torch.randn(32, 64), four_bit_weight(32, 64)[:, :48], four_bit_weight(32, 64)[:20]])
+def test_other_weights_are_not_forced_into_four_bits(weight):
+    """Rounding free weights to 16 levels would cost a draft half its agreement; odd shapes do not fit the kernel."""
+    assert FourBit.of(weight) is None
+
+
+@torch.inference_mode()
+@pytest.mark.skipif(not packed._has_fast_int4(), reason="no fast 4-bit kernel on this processor")
+def test_four_bits_are_those_of_the_file():
+    """Only the digits that bfloat16 drops are lost, and a row does not depend on what is fed with it."""
+    weight, bias, x = four_bit_weight(64, 96), torch.randn(64), torch.randn(9, 96)
+    linear = packed._pack(weight, bias, "quantized")
+    assert isinstance(linear, Int4Linear)
+    out, expected = linear(x), x @ weight.T + bias
+    assert (out - expected).norm() < 0.01 * expected.norm()
+    assert torch.equal(out, torch.cat([linear(row[None]) for row in x]))
+
+
+@torch.inference_mode()
+def test_a_copy_in_fewer_bits_works_in_the_targets_cache(make_pair):
+    """One cache for both: nothing to prefill for the draft, and what it drafts beyond the text is taken back."""
+    pair = make_pair("self-llama")
+    assert pair.drafts_for_itself and not make_pair("packed-llama").drafts_for_itself
+    target = pair.target.open()
+    target.prefill(IDS[:20])
+    draft = pair.open_draft(target)
+    alone = pair.draft.open()
+    assert draft.length == 20
+    draft.feed(IDS[20:23], rows=1)
+    assert target.length == 23
+    target.crop(20)
+    logits = target.feed(IDS[20:25], rows=5)
+    expected = pair.target.open().feed(IDS[:25], rows=5)
+    torch.testing.assert_close(logits, expected, atol=1e-4, rtol=1e-4)
+    assert alone.length == 0, "a context opened on its own keeps its own"
 
 
 @pytest.mark.parametrize("shape", ["mistral", "gemma3"])
