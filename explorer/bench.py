@@ -155,7 +155,9 @@ def their_rows(pair: Pair, base: DecodeConfig, lengths: Sequence[int]) -> dict[s
     draft = pair.draft.model
     rows = {THEIR_PLAIN: _transformers(pair, base, {})}
     for length in lengths:
-        if draft is not pair.target.model:  # it has no packed int8 or int4: a model that assists itself in float32 says nothing
+        if (
+            draft is not pair.target.model
+        ):  # it has no packed int8 or int4: a model that assists itself in float32 says nothing
             settings = GenerationConfig.from_model_config(draft.config)
             settings.num_assistant_tokens = length
             settings.num_assistant_tokens_schedule = "constant"

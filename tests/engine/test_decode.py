@@ -16,7 +16,12 @@ from explorer.trace import Trace
 from explorer.verdicts import Verdict
 
 PLAIN = ("llama", "qwen2", "mistral", "gemma3")  # exact rows, padded rows, sliding window, both kinds of layers
-SHAPES = (*PLAIN, "packed-llama", "packed-qwen2", "self-qwen2")  # laid out as the embedded pair is: float32 target, quantized draft
+SHAPES = (
+    *PLAIN,
+    "packed-llama",
+    "packed-qwen2",
+    "self-qwen2",
+)  # laid out as the embedded pair is: float32 target, quantized draft
 PROMPT = [39, 68, 75, 75, 78, 258, 82, 66, 66, 77, 260, 84, 11, 12]  # longer than the sliding windows
 COUNT = 28
 EXACT = DecodeConfig(rule="exact", draft_length=5, max_new_tokens=COUNT)
