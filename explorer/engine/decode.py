@@ -31,7 +31,7 @@ def decode(pair: Pair, prompt_ids: list[int], config: DecodeConfig) -> Iterator[
     device = pair.target.device
     sampler = Sampler(config.temperature, config.seed, device)
     stops = StopRule(config, pair.stop_ids, pair.vocabulary)
-    policy = make_length_policy(config, pair.scorer)
+    policy = make_length_policy(config, pair.scorer_for(config.rule))
     target = pair.target.open()
     drafter = None if config.rule == "autoregressive" else make_drafter(pair, target, config, sampler)
     prompt_length = len(prompt_ids)

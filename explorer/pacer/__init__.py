@@ -30,6 +30,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help='JSON lines with a "prompt": prompts close to these are dropped (default: the held-out prompts and the examples)',
     )  # fmt: skip
 
+    ask = steps.add_parser("ask", help="make shards collected for the exact rule tell the outcome of the loose one too")
+    ask.add_argument("--out", type=Path, required=True, help="folder of the new shards")
+    ask.add_argument("--dtype", help="of the target, as it was when they were collected")
+
     train = steps.add_parser("train", help="train a layer on all shards there are but the held-out ones")
     train.add_argument(
         "--work", type=Path, default=Path("runs/pacer/work"), help="folder of the checkpoint and the curve"
@@ -73,14 +77,17 @@ def main(args: argparse.Namespace) -> int:
     from explorer.engine.registry import default_pair
 
     name = args.pair or default_pair()
-    if args.step == "collect":
-        from explorer.pacer.collect import collect
+    if args.step in ("collect", "ask"):
+        from explorer.pacer.collect import ask, collect
         from explorer.pacer.sides import load_sides, on_device
 
         sides = load_sides(name, args.device, args.dtype)
-        settings = {"rule": args.rule, "rows": args.rows, "max_new": args.max_new_tokens, "seed": args.seed}
         with on_device(sides):
-            collect(sides, args.data, args.shards, settings, args.exclude)
+            if args.step == "ask":
+                ask(sides, args.data, args.out)
+            else:
+                settings = {"rule": args.rule, "rows": args.rows, "max_new": args.max_new_tokens, "seed": args.seed}
+                collect(sides, args.data, args.shards, settings, args.exclude)
     elif args.step == "train":
         _train(args, name)
     else:

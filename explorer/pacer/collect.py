@@ -21,7 +21,7 @@ from explorer.distill.prompts import Exclusion, seed_prompts
 from explorer.engine.model import LanguageModel
 from explorer.errors import UserError
 from explorer.pacer.branches import draft_text, judge_branches
-from explorer.pacer.data import LOWEST_THETA, Text, write_shard
+from explorer.pacer.data import LOWEST_THETA, Text, read_shard, shard_paths, write_shard
 from explorer.pacer.sides import Sides
 
 
@@ -53,6 +53,26 @@ def collect(
             f"{path.name}: {len(texts)} texts, {rows} rows, draft agrees with {1 - branches / rows:.1%}, "
             f"{rows / (time.perf_counter() - begin):.1f} rows/s"
         )
+
+
+def ask(sides: Sides, folder: Path, out: Path, say: Callable[[str], None] = print) -> None:
+    """Ask the target about the branches of shards collected for the exact rule, and write them for both rules into `out`."""
+    settings = json.loads((folder / "settings.json").read_text())
+    mine = sides.provenance
+    if settings["weights"] != mine["weights"] or settings["dtype"]["target"] != mine["dtype"]["target"]:
+        raise UserError(f"{folder} was collected with other weights or another dtype of the target")
+    out.mkdir(parents=True, exist_ok=True)
+    (out / "settings.json").write_text(json.dumps(settings | {"rule": "fly"}, indent=1))
+    target = LanguageModel(sides.target, len(sides.tokenizer))
+    for path in shard_paths(folder):
+        if not (out / path.name).exists():
+            texts = read_shard(path)
+            for text in texts:
+                judge_branches(target, text, LOWEST_THETA)
+            write_shard(out / path.name, texts)
+            say(
+                f"{path.name}: asked about {sum(int((text.branch_targets[:, 0] >= 0).sum()) for text in texts)} branches"
+            )
 
 
 def make_shard(sides: Sides, index: int, settings: dict, excluded: Exclusion) -> list[Text]:

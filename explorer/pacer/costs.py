@@ -92,8 +92,8 @@ def measure_costs(
     states = draft.states.expand(block_size, -1).clone()
     draft.close()
     layer = 0.0
-    if pair.scorer:
-        run = pair.scorer.open()
+    if scorer := pair.scorer_for("exact"):
+        run = scorer.open()
         probs = torch.full((block_size,), 0.9, device=states.device)
 
         def call() -> None:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
+from dataclasses import asdict, replace
 from pathlib import Path
 
+from explorer.config import DecodeConfig
+from explorer.engine.lengths import BlockScorer
 from explorer.engine.packed import PackedModel
 from explorer.engine.pair import Pair
 from explorer.engine.registry import ASSETS
@@ -14,38 +18,51 @@ from explorer.pacer.serve import ModuleScorer, PackedScorer
 SHIPPED = ASSETS / "pacer"
 
 
-def find(pair: Pair, rule: str = "exact", shipped: Path = SHIPPED) -> Path | None:
-    """The folder of the layer that ships for a pair: for these very weights, else for a pair of this name; for this rule first."""
-    cards = {path.parent: read_card(path.parent) for path in sorted(shipped.glob("*/card.json"))}
+def find(pair: Pair, shipped: Path = SHIPPED) -> dict[str, Path]:
+    """The folders of the layers that ship for a pair, by the rule they were trained for: for these very weights, else for a
+    pair of this name."""
+    found: dict[str, Path] = {}
+    for path in sorted(shipped.glob("*/card.json")):
+        card = read_card(path.parent)
+        mine = card.warning(pair.fingerprints) is None
+        if mine or (card.pair == pair.name and card.rule.rule not in found):
+            found[card.rule.rule] = path.parent
+    return found
 
-    def rank(folder: Path) -> tuple[bool, bool]:
-        return cards[folder].warning(pair.fingerprints) is None, cards[folder].rule.rule == rule
 
-    fitting = [f for f, card in cards.items() if card.warning(pair.fingerprints) is None or card.pair == pair.name]
-    return max(fitting, key=rank, default=None)
+def attach(pair: Pair, folder: Path | None = None) -> dict[str, Card]:
+    """Make the length policy pacer available on a pair, with the layer of `folder` or with all that ship for it.
 
-
-def attach(pair: Pair, folder: Path | None = None, rule: str = "exact") -> tuple[Card, str | None]:
-    """Make the length policy pacer available on a pair, from `folder` or from what ships.
-
-    Returns the card and a warning where the layer was trained for other weights. Raises CardError where there is no layer or
-    it has another shape than the draft.
+    Returns their cards by rule, none where nothing ships; a card's `warning` says where it was made for other weights. Raises
+    CardError where a folder cannot be read or the layer has another shape than the draft.
     """
-    folder = folder or find(pair, rule)
-    if folder is None:
+    folders = [folder] if folder else find(pair).values()
+    cards = {}
+    for one in folders:
+        layer, card = load(one)
+        pair.scorers[card.rule.rule] = _scorer(layer, pair, one)
+        cards[card.rule.rule] = card
+    return cards
+
+
+def card_for(cards: dict[str, Card], rule: str) -> Card | None:
+    """The card of the layer that steers runs under a rule (Pair.scorer_for chooses alike)."""
+    return cards.get(rule) or next(iter(cards.values()), None)
+
+
+def with_choice(config: DecodeConfig, cards: dict[str, Card], named: Container[str]) -> DecodeConfig:
+    """A pacer run with the settings that were chosen for its layer, but for the knobs that somebody named."""
+    card = card_for(cards, config.rule)
+    if card is None or card.choice is None:
+        return config
+    return replace(config, **{name: value for name, value in asdict(card.choice).items() if name not in named})
+
+
+def _scorer(layer: PreVerificationLayer, pair: Pair, folder: Path) -> BlockScorer:
+    if layer.shape.hidden_size != pair.draft.width:
         raise CardError(
-            f"no PACER layer ships for {pair.name}: train one with `python -m explorer pacer` and name its folder"
+            f"{folder} was made for drafts of width {layer.shape.hidden_size}, this one has {pair.draft.width}"
         )
-    layer, card = load(folder)
-    _check_fits(layer, pair, folder)
     if isinstance(pair.draft, PackedModel):
-        pair.scorer = PackedScorer(layer)
-    else:
-        pair.scorer = ModuleScorer(layer, pair.draft.device, pair.draft.model.dtype)
-    return card, card.warning(pair.fingerprints)
-
-
-def _check_fits(layer: PreVerificationLayer, pair: Pair, folder: Path) -> None:
-    width = pair.draft.width
-    if layer.shape.hidden_size != width:
-        raise CardError(f"{folder} was made for drafts of width {layer.shape.hidden_size}, this one has {width}")
+        return PackedScorer(layer)
+    return ModuleScorer(layer, pair.draft.device, pair.draft.model.dtype)

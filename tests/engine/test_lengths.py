@@ -48,7 +48,7 @@ def with_scorer(make_pair, with_stop_ids):
 
     def build(shape, value, noise=None):
         pair = with_stop_ids(make_pair(shape, noise))
-        pair.scorer = Scripted(value)
+        pair.scorers = {"exact": Scripted(value)}
         return pair
 
     return build
@@ -129,7 +129,7 @@ def test_the_budget_never_overshoots(budget, with_scorer):
 def test_certain_scores_draft_until_the_threshold_passes_one(t, rho, b, make_pair, with_stop_ids):
     """floor(ln(1/t) / ln rho) + 1 blocks pass, one more is drafted; without growth only K ends the draft."""
     pair = with_stop_ids(make_pair("llama", 0.0))
-    pair.scorer = Scripted(1.0)
+    pair.scorers = {"exact": Scripted(1.0)}
     config = dataclasses.replace(PACER, threshold=t, growth=rho, block_size=b, draft_length=40, max_new_tokens=100)
     passable = math.floor(math.log(1 / t) / math.log(rho)) + 1 if rho > 1 else math.inf
     rounds = run(pair, config)
@@ -191,11 +191,11 @@ def test_nothing_is_scored_where_nothing_is_left_to_decide(with_scorer, with_sto
     rounds = run(pair, dataclasses.replace(PACER, growth=1.0, draft_length=8, max_new_tokens=8))
     assert [block.size for block in rounds[0].blocks] == [3, 3, 1]
     assert [block.mean for block in rounds[0].blocks] == [1.0, 1.0, None]
-    assert [len(round_) for round_ in pair.scorer.rounds] == [2]
+    assert [len(round_) for round_ in pair.scorers["exact"].rounds] == [2]
     stop = rounds[0].drafted[4]
     assert stop not in rounds[0].drafted[:4]
     stopped = with_stop_ids(pair, stop)
-    stopped.scorer = Scripted(1.0)
+    stopped.scorers = {"exact": Scripted(1.0)}
     (round_,) = run(stopped, dataclasses.replace(PACER, growth=1.0))
     assert round_.drafted == rounds[0].drafted[:5]
     assert [(block.size, block.mean) for block in round_.blocks] == [(3, 1.0), (2, None)]
@@ -215,9 +215,9 @@ def test_a_token_is_scored_on_the_state_that_produced_it(shape, drafter, with_sc
     """Not on the state it gives rise to, and not on one from before the final norm: the head must choose this very token."""
     pair = with_scorer(shape, 1.0)
     rounds = run(pair, dataclasses.replace(PACER, drafter=drafter))
-    assert len(pair.scorer.rounds) >= len(rounds) - 1
+    assert len(pair.scorers["exact"].rounds) >= len(rounds) - 1
     compared = 0
-    for round_, blocks in zip(rounds, pair.scorer.rounds):
+    for round_, blocks in zip(rounds, pair.scorers["exact"].rounds):
         if not blocks:  # the end of the budget left nothing to decide
             continue
         states = torch.cat(blocks)
@@ -247,11 +247,11 @@ def test_one_transfer_to_the_host_per_block(with_scorer, monkeypatch):
 
     drafter = ModelDrafter(pair.draft.open(True), Sampler(0.0, 0, pair.draft.device), frozenset())
     drafter.prefill(PROMPT[:-1])
-    pair.scorer.reset()
+    pair.scorers["exact"].reset()
     draft = Draft()
     waits.clear()
     with torch.inference_mode():
-        drafter.extend(draft, list(PROMPT), 4, pair.scorer.score)
+        drafter.extend(draft, list(PROMPT), 4, pair.scorers["exact"].score)
     assert len(draft.scores) == 4
     assert len(waits) <= 1
 
