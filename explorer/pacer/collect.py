@@ -93,7 +93,9 @@ def make_shard(sides: Sides, index: int, settings: dict, excluded: Exclusion) ->
         )
     texts = []
     for answer in answers:
-        text = draft_text(sides.draft, torch.tensor(answer.prompt + answer.ids), len(answer.prompt), sides.stop_ids)
+        text = draft_text(
+            sides.draft, torch.tensor(answer.prompt + answer.ids), len(answer.prompt), sides.stop_ids, sides.shared
+        )
         best = torch.stack(answer.top_logprobs)[:, :3]
         normalized = torch.stack(answer.entropies) / math.log(vocab_size)
         text.entropies = torch.stack([normalized, -(best.exp() * best).sum(-1)], dim=1).float()

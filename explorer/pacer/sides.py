@@ -22,6 +22,7 @@ class Sides:
 
     target: PreTrainedModel
     draft: LanguageModel | PackedModel
+    shared: PackedModel | None  # the target as in a run, where it drafts for itself and both work in one cache
     tokenizer: PreTrainedTokenizerFast
     provenance: dict[str, Any]  # pair, weights, dtype, stop_ids
 
@@ -38,6 +39,8 @@ def load_sides(name: str, device: str | None, dtype: str | None) -> Sides:
     tokenizer = loading.read_tokenizer(folders["target"])
     draft = lay_out(read_draft(known, run), len(tokenizer), "quantized" if run.packed else None)
     target = loading.read_model(folders["target"], own).eval()
+    itself = folders["draft"] == folders["target"] and isinstance(draft, PackedModel)
+    shared = PackedModel(target.float(), len(tokenizer), "float32") if itself else None
     target.set_attn_implementation("grouped")
     provenance = {
         "pair": public_name(known),
@@ -45,7 +48,7 @@ def load_sides(name: str, device: str | None, dtype: str | None) -> Sides:
         "dtype": {"target": str(own.dtype).removeprefix("torch."), "draft": draft.dtype_name},
         "stop_ids": sorted(stop_ids_of(target, tokenizer)),
     }
-    return Sides(target, draft, tokenizer, provenance)
+    return Sides(target, draft, shared, tokenizer, provenance)
 
 
 def read_draft(known: KnownPair, where: loading.Placement) -> PreTrainedModel:
