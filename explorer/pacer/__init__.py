@@ -109,9 +109,9 @@ def _train(args: argparse.Namespace, name: str) -> None:
     from explorer.pacer.sides import read_draft
     from explorer.pacer.train import Recipe, train
 
-    accelerator = Accelerator(cpu=args.device == "cpu", mixed_precision=args.precision)
     recipe = Recipe(**{field.name: getattr(args, field.name) for field in fields(Recipe)})
     settings, held_out, texts = read_folder(args.data, args.held_out, recipe.config)
+    accelerator = Accelerator(cpu=args.device == "cpu", mixed_precision=args.precision)
     draft = read_draft(find_pair(name), loading.placement("cpu", "float32"))
     if args.recompute:
         draft = draft.to(accelerator.device)

@@ -147,7 +147,9 @@ def comparators(longest: int) -> dict[str, Callable[[], LengthPolicy]]:
         f"confidence {t:.2f}": (lambda t=t: ConfidenceLength(longest, t))
         for t in (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
     }
-    table |= {f"heuristic {k}": (lambda k=k: HeuristicLength(k)) for k in sorted({min(k, longest) for k in (8, 12, 20)})}
+    table |= {
+        f"heuristic {k}": (lambda k=k: HeuristicLength(k)) for k in sorted({min(k, longest) for k in (8, 12, 20)})
+    }
     return table
 
 

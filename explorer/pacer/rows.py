@@ -52,5 +52,7 @@ def read_row(text: str, base: DecodeConfig, cards: dict[str, Card]) -> DecodeCon
         except ValueError:
             raise ConfigError(f"{KNOBS[name].label} must be {KNOBS[name].range_text}, got {value!r}") from None
     config = base.with_preset("explorer") if rule == "fly" else replace(base, rule=rule)
-    config = replace(config, **(POLICY_DEFAULTS[given.get("length", base.length)] | given))
+    policy = given.get("length", base.length)
+    KNOBS["length"].check(policy)
+    config = replace(config, **(POLICY_DEFAULTS[policy] | given))
     return with_choice(config, cards, given) if config.length == "pacer" else config
