@@ -17,10 +17,10 @@ from explorer.pacer.train import Recipe
 MINE = {"target": "sampled-sha256:aa", "draft": "sampled-sha256:bb"}
 
 
-def make_card(layer, rule="exact", pair="tiny", weights=MINE, choice=Choice(0.6, 1.1, 3, 10)):
+def make_card(layer, rule="exact", pair="tiny", weights=MINE):
     return Card(
         pair, weights, {"target": "float32", "draft": "int8"}, layer.shape, Rule(rule, 0.05, 3, "normalized"),
-        {"texts": 3, "rows": 90}, Recipe().numbers, {"auc": 0.9}, choice,
+        {"texts": 3, "rows": 90}, Recipe().numbers, {"auc": 0.9}, Choice(0.6, 1.1, 3, 10),
     )  # fmt: skip
 
 
