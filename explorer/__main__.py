@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from explorer import cases, distill, pacer, terminal
+from explorer.analysis.loosened import loosened, loosened_table
 from explorer.analysis.metrics import summarize
 from explorer.analysis.replay import first_change, replay
 from explorer.config import POLICY_DEFAULTS, PRESETS, THETA_OF_MEASURE, DecodeConfig, Knob, knobs
@@ -79,6 +80,12 @@ def _parser() -> argparse.ArgumentParser:
         if knob.name in ("rule", "theta", "window", "entropy", "window_includes_mismatch"):
             _add_knob(again, knob)
     again.set_defaults(command=_replay)
+
+    deferred = commands.add_parser(
+        "deferred", help="the tokens that FLy kept in recorded runs, in context, to judge by eye"
+    )
+    deferred.add_argument("traces", metavar="TRACE.json", type=Path, nargs="+")
+    deferred.set_defaults(command=_deferred)
 
     pairs = commands.add_parser("pairs", help="known pairs, whether their weights are here, sizes")
     pairs.set_defaults(command=_pairs)
@@ -239,11 +246,21 @@ def _judge(args: argparse.Namespace) -> int:
     return 0
 
 
-def _replay(args: argparse.Namespace) -> int:
+def _load_trace(path: Path) -> Trace:
     try:
-        trace = Trace.load(args.trace)
+        return Trace.load(path)
     except UserError as error:
-        raise UserError(f"{args.trace}: {error}") from None
+        raise UserError(f"{path}: {error}") from None
+
+
+def _deferred(args: argparse.Namespace) -> int:
+    tokens = [token for path in args.traces for token in loosened(_load_trace(path))]
+    print(loosened_table(tokens) if tokens else "no token was kept against the target's choice")
+    return 0
+
+
+def _replay(args: argparse.Namespace) -> int:
+    trace = _load_trace(args.trace)
     config = _config(args, trace.config)
     rounds = replay(trace, config)
     for round_, recorded in zip(rounds, trace.rounds):

@@ -22,6 +22,7 @@ from typing import Any
 import torch
 from transformers import GenerationConfig
 
+from explorer.analysis.markdown import markdown_table
 from explorer.config import DecodeConfig
 from explorer.engine.decode import decode
 from explorer.engine.lookup import MAX_NGRAM
@@ -164,7 +165,7 @@ def their_rows(pair: Pair, base: DecodeConfig, lengths: Sequence[int]) -> dict[s
     for length in lengths:
         if (
             draft is not pair.target.model
-        ):  # it has no packed int8 or int4: a model that assists itself in float32 says nothing
+        ):  # its modules have no fewer bits: a model that assists itself in float32 says nothing
             settings = GenerationConfig.from_model_config(draft.config)
             settings.num_assistant_tokens = length
             settings.num_assistant_tokens_schedule = "constant"
@@ -298,22 +299,18 @@ def table(lines: list[Line]) -> str:
         ]
         for one in lines
     ]
-    return _markdown(head, body)
+    return markdown_table(head, body)
 
 
 def kind_table(lines: list[Line]) -> str:
     """Times plain greedy by kind of prompt, as a Markdown table."""
     kinds = list(lines[0].times_plain_by_kind)
     body = [[one.row, *(f"{one.times_plain_by_kind[kind]:.2f}" for kind in kinds)] for one in lines]
-    return _markdown(["x plain", *kinds], body)
+    return markdown_table(["x plain", *kinds], body)
 
 
 def _cell(value: float | None, form: str) -> str:
     return "-" if value is None else format(value, form)
-
-
-def _markdown(head: list[str], body: list[list[str]]) -> str:
-    return "\n".join("| " + " | ".join(cells) + " |" for cells in [head, ["---"] * len(head), *body])
 
 
 def _ours(pair: Pair, config: DecodeConfig) -> Runner:

@@ -49,7 +49,7 @@ def load(name: str, folders: dict[str, Path], sources: dict[str, str], where: Pl
     """Load a pair from its folders, `target` and `draft`; sources: what to call them in a record.
 
     grafted: the draft's folder holds a few trained layers for between the target's own embeddings and head. One folder
-    for both is loaded once; packed, the target then drafts for itself in eight bits.
+    for both is loaded once; packed, the target then drafts for itself in fewer bits.
     """
     tokenizer = read_tokenizer(folders["target"])
     target = draft = read_model(folders["target"], where)

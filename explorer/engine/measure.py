@@ -17,7 +17,7 @@ LOWEST = -1e4  # nats below the likeliest token: its probability is 0 in float32
 def measure(
     logits: torch.Tensor, drafted: torch.Tensor, match: torch.Tensor, replacement: torch.Tensor
 ) -> tuple[tuple[Row, ...], tuple[bool, ...], tuple[int, ...]]:
-    """Read a target pass off its logits [K + 1, V], the drafted ids [K] and the outcome of the sampler.
+    """Read a target pass off its logits [K + 1, V], the drafted ids [K] and the outcome of the sampler; overwrites the logits.
 
     Returns the K + 1 rows, match [K] and replacement [K + 1] as Python values. Small vocabularies give fewer than eight
     alternatives and their top-3 entropy sums what there is.
@@ -25,13 +25,13 @@ def measure(
     vocab_size = logits.shape[1]
     argmax = ranking.argmax(logits)
     # Shifted so that the likeliest token stands at 0: sums over the vocabulary then lose no digits. A head may rule a token
-    # out with minus infinity; the record keeps numbers only.
-    shifted = (logits - logits.gather(1, argmax[:, None])).clamp_(min=LOWEST)
+    # out with minus infinity; the record keeps numbers only. In place, here and below: at this size a fresh tensor costs
+    # more in page faults than the arithmetic itself.
+    shifted = logits.sub_(logits.gather(1, argmax[:, None])).clamp_(min=LOWEST)
     probs = torch.softmax(shifted, dim=-1)
     largest = probs.gather(1, argmax[:, None])
     top_values, top_ids = ranking.top(shifted, TOP)
     chosen = torch.stack([argmax, replacement, F.pad(drafted, (0, 1))], dim=1)  # [K + 1, 3]
-    # In place: at this size a fresh tensor costs more in page faults than the multiplication itself.
     expected = probs.mul_(shifted).sum(dim=-1, keepdim=True)
     # Everything travels as one tensor: float64 holds ids and float32 values exactly. Scalars are finished on the host.
     parts = [chosen, shifted.gather(1, chosen), largest, expected, F.pad(match, (0, 1))[:, None], top_ids, top_values]

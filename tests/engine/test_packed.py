@@ -110,7 +110,7 @@ def four_bit_weight(rows: int, columns: int) -> torch.Tensor:
 def test_a_four_bit_weight_is_found_again():
     weight = four_bit_weight(32, 64)
     found = FourBit.of(weight)
-    assert found.levels.min() == 0 and found.levels.max() == 15
+    assert (found.levels.min(), found.levels.max()) == (0, 15)
     again = found.low[..., None] + found.scale[..., None] * found.levels.view(32, 2, 32)
     torch.testing.assert_close(again.flatten(1), weight, atol=1e-5, rtol=1e-5)
 
@@ -137,7 +137,8 @@ def test_four_bits_are_those_of_the_file():
 def test_a_copy_in_fewer_bits_works_in_the_targets_cache(make_pair):
     """One cache for both: nothing to prefill for the draft, and what it drafts beyond the text is taken back."""
     pair = make_pair("self-llama")
-    assert pair.drafts_for_itself and not make_pair("packed-llama").drafts_for_itself
+    assert pair.drafts_for_itself
+    assert not make_pair("packed-llama").drafts_for_itself
     target = pair.target.open()
     target.prefill(IDS[:20])
     draft = pair.open_draft(target)
