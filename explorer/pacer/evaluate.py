@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import asdict, replace
 from typing import Any
 
+from explorer.analysis.markdown import markdown_table
 from explorer.config import DecodeConfig
 from explorer.engine.lengths import LengthPolicy
 from explorer.pacer.card import Choice
@@ -104,45 +105,39 @@ def _line(kind: str, setting: str, one: Replayed) -> dict[str, Any]:
 
 def markdown(figures: dict[str, Any]) -> str:
     """The figures as tables."""
-    m = figures["metrics"]
-    own = {"the layer": "", "draft's probability": "_probs", "product of them": "_survival"}
-    text = ["| predictor | AUC | AUC within offset | Brier |", "| --- | --- | --- | --- |"]
-    text += [
-        f"| {name} | {_number(m.get('auc' + end))} | {_number(m.get('auc_within_offset' + end))} | {_number(m.get('brier' + end))} |"
-        for name, end in own.items()
-    ]
-    text += [
-        "",
-        "| offset | tokens | kept | AUC layer | AUC probability | AUC product |",
-        "| --- | --- | --- | --- | --- | --- |",
-    ]
-    text += [
-        f"| {row['offset']} | {row['count']} | {row['kept']:.2f} | {_number(row['auc_scores'])} | {_number(row['auc_probs'])} | "
-        f"{_number(row['auc_survival'])} |"
-        for row in figures["offsets"]
-    ]
-    text += ["", "| predicted | tokens | mean predicted | kept |", "| --- | --- | --- | --- |"]
-    text += [
-        f"| {row['low']:.1f}-{row['high']:.1f} | {row['count']} | {row['predicted']:.2f} | {row['kept']:.2f} |"
-        for row in figures["calibration"]
-    ]
-    speeds = figures["replayed"]
-    plain_speed = speeds[0]["speed"]
-    text += [
-        "",
-        "| policy | setting | tokens/s, replayed | x plain | tau | drafted | layer calls |",
-        "| --- | --- | --- | --- | --- | --- | --- |",
-    ]
-    text += [
-        f"| {row['policy']} | {row['setting']} | {row['speed']:.2f} | {row['speed'] / plain_speed:.2f} | {row['tau']:.2f} | "
-        f"{row['drafted_per_round']:.2f} | {row['calls_per_round']:.2f} |"
-        for row in speeds
-    ]
-    text += [
-        "",
-        f"Replayed by a cost model ({figures['costs']['where']}); settings chosen on other texts than their speeds are stated on.",
-    ]
-    return "\n".join(text)
+    metrics, speeds = figures["metrics"], figures["replayed"]
+    predictors = markdown_table(
+        ["predictor", "AUC", "AUC within offset", "Brier"],
+        [
+            [name, *(_number(metrics.get(figure + end)) for figure in ("auc", "auc_within_offset", "brier"))]
+            for name, end in {"the layer": "", "draft's probability": "_probs", "product of them": "_survival"}.items()
+        ],
+    )
+    offsets = markdown_table(
+        ["offset", "tokens", "kept", "AUC layer", "AUC probability", "AUC product"],
+        [
+            [str(row["offset"]), str(row["count"]), f"{row['kept']:.2f}"]
+            + [_number(row[f"auc_{name}"]) for name in ("scores", "probs", "survival")]
+            for row in figures["offsets"]
+        ],
+    )
+    bins = markdown_table(
+        ["predicted", "tokens", "mean predicted", "kept"],
+        [
+            [f"{row['low']:.1f}-{row['high']:.1f}", str(row["count"]), f"{row['predicted']:.2f}", f"{row['kept']:.2f}"]
+            for row in figures["calibration"]
+        ],
+    )
+    policies = markdown_table(
+        ["policy", "setting", "tokens/s, replayed", "x plain", "tau", "drafted", "layer calls"],
+        [
+            [row["policy"], row["setting"], f"{row['speed']:.2f}", f"{row['speed'] / speeds[0]['speed']:.2f}"]
+            + [f"{row[name]:.2f}" for name in ("tau", "drafted_per_round", "calls_per_round")]
+            for row in speeds
+        ],
+    )
+    note = f"Replayed by a cost model ({figures['costs']['where']}); settings chosen on other texts than their speeds are stated on."
+    return "\n\n".join([predictors, offsets, bins, policies, note])
 
 
 def _number(value: float | None) -> str:
