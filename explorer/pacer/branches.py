@@ -135,7 +135,8 @@ def _grow(
     """Draft BRANCH tokens behind each of `token` [G], all branches side by side; ids, probabilities, states by branch."""
     count, trunk = len(token), context.length
     ids, probs, states = [], [], []
-    stops = torch.tensor(sorted(stop_ids))
+    stops = torch.tensor(sorted(stop_ids), dtype=torch.long)
+    chosen = token[:, None]
     own = torch.eye(count, dtype=torch.bool)
     before = torch.arange(trunk) < position[:, None]  # [G, trunk]
     for step in range(BRANCH if count else 0):
@@ -147,8 +148,11 @@ def _grow(
     if not count:
         none = torch.zeros(0, BRANCH)
         return none.int(), none, torch.zeros(0, BRANCH, context.states.shape[1]).half()
-    table = torch.stack(ids, dim=1).int()
-    ended = torch.isin(table, stops).cumsum(1) - torch.isin(table, stops).int() > 0
+    table = torch.stack(ids, dim=1)
+    ended = (
+        torch.isin(torch.cat([chosen, table[:, :-1]], dim=1), stops).cumsum(1) > 0
+    )  # a draft ends with its first stop id
+    table = table.int()
     return table.masked_fill(ended, -1), torch.stack(probs, dim=1), torch.stack(states, dim=1)
 
 

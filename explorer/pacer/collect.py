@@ -93,11 +93,12 @@ def make_shard(sides: Sides, index: int, settings: dict, excluded: Exclusion) ->
         )
     texts = []
     for answer in answers:
-        text = draft_text(
-            sides.draft, torch.tensor(answer.prompt + answer.ids), len(answer.prompt), sides.stop_ids, sides.shared
-        )
-        best = torch.stack(answer.top_logprobs)[:, :3]
-        normalized = torch.stack(answer.entropies) / math.log(vocab_size)
+        # Answers are written up to the tokenizer's stop id; a model may have others.
+        rows = next((i for i, token in enumerate(answer.ids, 1) if token in sides.stop_ids), len(answer.ids))
+        ids = torch.tensor(answer.prompt + answer.ids[:rows])
+        text = draft_text(sides.draft, ids, len(answer.prompt), sides.stop_ids, sides.shared)
+        best = torch.stack(answer.top_logprobs)[:rows, :3]
+        normalized = torch.stack(answer.entropies)[:rows] / math.log(vocab_size)
         text.entropies = torch.stack([normalized, -(best.exp() * best).sum(-1)], dim=1).float()
         if settings["rule"] == "fly":
             judge_branches(LanguageModel(sides.target, vocab_size), text, LOWEST_THETA)

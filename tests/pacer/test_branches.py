@@ -109,6 +109,19 @@ def test_branches_are_what_the_drafter_drafts(shape, make_pair, collected):
     assert agree >= (0.7 if quantized else 1.0) * total
 
 
+def test_nothing_is_drafted_behind_a_stop_id(make_pair, greedy_texts):
+    """Not behind one inside a branch, nor where the draft's own choice beside the text is one."""
+    pair, (ids, prompt_length) = make_pair("llama"), greedy_texts("llama")[0]
+    free = draft_text(pair.draft, ids, prompt_length, frozenset())
+    inside, first = int(free.branch_ids[0, 3]), int(free.choices[free.leaves[1]])
+    text = draft_text(pair.draft, ids, prompt_length, frozenset({inside, first}))
+    for leaf, branch, whole in zip(text.leaves, text.branch_ids, free.branch_ids):
+        tokens = [int(text.choices[leaf]), *whole.tolist()]
+        end = next((i for i, token in enumerate(tokens) if token in (inside, first)), len(tokens))
+        assert branch.tolist() == [token if i < end else -1 for i, token in enumerate(tokens[1:])]
+    assert (text.branch_ids[1] == -1).all()
+
+
 @pytest.mark.parametrize("shape", ["llama", "qwen2"])
 def test_stored_states_are_those_recomputed_from_ids(shape, make_pair, collected):
     for text in collected(shape):
