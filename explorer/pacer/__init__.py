@@ -32,6 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
     ask = steps.add_parser("ask", help="make shards collected for the exact rule tell the outcome of the loose one too")
     ask.add_argument("--out", type=Path, required=True, help="folder of the new shards")
+    ask.add_argument("--shards", type=_shards, default=range(100_000), metavar="START:STOP")
     ask.add_argument("--dtype", help="of the target, as it was when they were collected")
 
     train = steps.add_parser("train", help="train a layer on all shards there are but the held-out ones")
@@ -61,6 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     evaluate.add_argument("--layer", type=Path, default=Path("runs/pacer/layer"))
     evaluate.add_argument("--held-out", type=int, default=2, help="shards, from the first, kept from training")
+    evaluate.add_argument("--rule", choices=("exact", "fly"), help="whose outcome counts (default: that of training)")
     evaluate.add_argument(
         "--costs", type=Path, metavar="F.json", help="seconds as written by --measure (default: measure now)"
     )
@@ -84,7 +86,7 @@ def main(args: argparse.Namespace) -> int:
         sides = load_sides(name, args.device, args.dtype)
         with on_device(sides):
             if args.step == "ask":
-                ask(sides, args.data, args.out)
+                ask(sides, args.data, args.shards, args.out)
             else:
                 settings = {"rule": args.rule, "rows": args.rows, "max_new": args.max_new_tokens, "seed": args.seed}
                 collect(sides, args.data, args.shards, settings, args.exclude)
@@ -126,7 +128,7 @@ def _train(args: argparse.Namespace, name: str) -> None:
         data |= {"held_out_texts": len(held_out), "max_new_tokens": settings["max_new"]}
         rule = Rule(recipe.rule, recipe.theta, recipe.window, recipe.entropy)
         pair, weights, dtype = (settings[key] for key in ("pair", "weights", "dtype"))
-        save(args.out, layer, Card(pair, weights, dtype, layer.shape, rule, data, recipe.numbers, metrics))
+        save(args.out, layer, Card(pair, weights, dtype, layer.shape, rule, data, recipe.numbers, metrics, {}))
         print(f"written to {args.out}")
 
 
@@ -143,7 +145,7 @@ def _evaluate(args: argparse.Namespace, name: str) -> None:
     from explorer.pacer.train import Recipe
 
     layer, card = load(args.layer)
-    recipe = Recipe.of(card)
+    recipe = replace(Recipe.of(card), rule=args.rule or card.rule.rule)
     if args.costs:
         costs = read_costs(args.costs)
     else:
@@ -157,7 +159,7 @@ def _evaluate(args: argparse.Namespace, name: str) -> None:
     figures, choice = evaluate(layer, held_out, recipe, frozenset(settings["stop_ids"]), costs, args.longest)
     print(markdown(figures))
     if args.choose:
-        save_card(args.layer, replace(card, choice=choice))
+        save_card(args.layer, replace(card, choices=card.choices | {recipe.rule: choice}))
     if args.out:
         args.out.write_text(json.dumps(figures, indent=1), encoding="utf-8")
         args.out.with_suffix(".md").write_text(markdown(figures) + "\n", encoding="utf-8")

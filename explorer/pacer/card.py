@@ -60,7 +60,7 @@ class Card:
     data: dict[str, float]  # shards, texts, rows, prompts' seed
     recipe: dict[str, float]
     metrics: dict[str, float]  # on held-out shards
-    choice: Choice | None = None
+    choices: dict[str, Choice]  # by the rule they were chosen under
 
     def warning(self, fingerprints: dict[str, str]) -> str | None:
         """A sentence for a person where the layer was trained for other weights than these (by `target` and `draft`)."""

@@ -55,7 +55,7 @@ def collect(
         )
 
 
-def ask(sides: Sides, folder: Path, out: Path, say: Callable[[str], None] = print) -> None:
+def ask(sides: Sides, folder: Path, shards: range, out: Path, say: Callable[[str], None] = print) -> None:
     """Ask the target about the branches of shards collected for the exact rule, and write them for both rules into `out`."""
     settings = json.loads((folder / "settings.json").read_text())
     mine = sides.provenance
@@ -65,7 +65,7 @@ def ask(sides: Sides, folder: Path, out: Path, say: Callable[[str], None] = prin
     (out / "settings.json").write_text(json.dumps(settings | {"rule": "fly"}, indent=1))
     target = LanguageModel(sides.target, len(sides.tokenizer))
     for path in shard_paths(folder):
-        if not (out / path.name).exists():
+        if int(path.stem.rpartition("-")[2]) in shards and not (out / path.name).exists():
             texts = read_shard(path)
             for text in texts:
                 judge_branches(target, text, LOWEST_THETA)

@@ -53,9 +53,10 @@ def card_for(cards: dict[str, Card], rule: str) -> Card | None:
 def with_choice(config: DecodeConfig, cards: dict[str, Card], named: Container[str]) -> DecodeConfig:
     """A pacer run with the settings that were chosen for its layer, but for the knobs that somebody named."""
     card = card_for(cards, config.rule)
-    if card is None or card.choice is None:
+    choice = card and (card.choices.get(config.rule) or next(iter(card.choices.values()), None))
+    if choice is None:
         return config
-    return replace(config, **{name: value for name, value in asdict(card.choice).items() if name not in named})
+    return replace(config, **{name: value for name, value in asdict(choice).items() if name not in named})
 
 
 def _scorer(layer: PreVerificationLayer, pair: Pair, folder: Path) -> BlockScorer:

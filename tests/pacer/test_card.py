@@ -20,7 +20,7 @@ MINE = {"target": "sampled-sha256:aa", "draft": "sampled-sha256:bb"}
 def make_card(layer, rule="exact", pair="tiny", weights=MINE):
     return Card(
         pair, weights, {"target": "float32", "draft": "int8"}, layer.shape, Rule(rule, 0.05, 3, "normalized"),
-        {"texts": 3, "rows": 90}, Recipe().numbers, {"auc": 0.9}, Choice(0.6, 1.1, 3, 10),
+        {"texts": 3, "rows": 90}, Recipe().numbers, {"auc": 0.9}, {"exact": Choice(0.6, 1.1, 3, 10)},
     )  # fmt: skip
 
 
@@ -64,7 +64,7 @@ def spoil(folder, **changes):
     [
         {"shape__hidden_size": 10**9}, {"shape__hidden_size": 48}, {"shape__heads": -1}, {"shape__family": "../../etc"},
         {"shape__longest": 2**40}, {"shape__eps": 0}, {"shape": None}, {"weights": ["a"]}, {"pair": {"__class__": "x"}},
-        {"rule__theta": "0.1"}, {"metrics__auc": float("nan")}, {"choice__threshold": True}, {"shape__position": False},
+        {"rule__theta": "0.1"}, {"metrics__auc": float("nan")}, {"choices__exact__threshold": True}, {"shape__position": False},
     ],
     ids=str,
 )  # fmt: skip
@@ -158,7 +158,7 @@ def test_rows_of_a_table_are_read_from_text(make_pair, written):
 def test_what_ships_can_be_read():
     for path in sorted(SHIPPED.glob("*/card.json")):
         layer, card = load(path.parent)
-        assert card.choice
+        assert card.choices
         assert card.metrics["auc_within_offset"] > 0.5
         assert (path.parent / WEIGHTS).stat().st_size <= 40e6
         assert layer.shape == card.shape

@@ -94,7 +94,7 @@ def test_a_layer_from_start_to_end(run, data, pair_folder, tmp_path, capsys):
     )
     assert run(*arguments, data=data) == 0
     figures = json.loads(out.read_text())
-    assert figures["choice"] == json.loads((layer / "card.json").read_text())["choice"]
+    assert {"fly": figures["choice"]} == json.loads((layer / "card.json").read_text())["choices"]
     assert out.with_suffix(".md").read_text().strip() in capsys.readouterr().out
     command = [
         "run",
