@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import io
+import math
 import os
 import sys
 from collections.abc import Callable
@@ -20,6 +21,10 @@ from explorer.errors import UserError
 from explorer.pieces import text_of
 from explorer.prompts import HELD_OUT
 from explorer.trace import Trace
+
+# Knobs of `sweep` that all its points share.
+SWEPT_ALIKE = ("entropy", "window_includes_mismatch", "drafter", "length", "block_size", "threshold", "growth", "statistic",
+               "least_draft", "max_new_tokens", "stop_strings", "raw_prompt")  # fmt: skip
 
 
 class _Parser(argparse.ArgumentParser):
@@ -116,6 +121,43 @@ def _parser() -> argparse.ArgumentParser:
     bench.add_argument("--out", metavar="F.json", type=Path, help="also write the figures as JSON")
     bench.set_defaults(command=_bench)
 
+    sweep = commands.add_parser(
+        "sweep", help="theta x W over a set of prompts: speed against fidelity, and the point to choose"
+    )
+    _add_pair(sweep)
+    sweep.add_argument(
+        "--prompts", metavar="F", type=Path, required=True, help="JSON lines, with answers where they can be checked"
+    )
+    sweep.add_argument("--limit", metavar="N", type=_count, help="only the first N prompts")
+    for name, knob_name in (("thetas", "theta"), ("windows", "window"), ("draft_lengths", "draft_length")):
+        knob = next(knob for knob in knobs() if knob.name == knob_name)
+        sweep.add_argument(
+            f"--{name.replace('_', '-')}",
+            metavar="A,B,..",
+            type=_numbers(knob),
+            required=name != "draft_lengths",
+            help=f"{knob.label}: each {knob.range_text}",
+        )
+    for knob in knobs():
+        if knob.name in SWEPT_ALIKE:
+            _add_knob(sweep, knob)
+    sweep.add_argument(
+        "--limit-nats",
+        metavar="X",
+        type=_nats,
+        default=0.10,
+        help="choose a point at most this far below plain greedy in mean target log-probability per token (default 0.1)",
+    )
+    sweep.add_argument(
+        "--limit-lost",
+        metavar="N",
+        type=_whole,
+        default=0,
+        help="choose a point that loses at most so many right answers (default 0)",
+    )
+    sweep.add_argument("--out", metavar="F.csv", type=Path, required=True, help="the points; everything goes to F.json")
+    sweep.set_defaults(command=_sweep)
+
     distilling = commands.add_parser("distill", help="make the draft of the embedded pair")
     distill.add_arguments(distilling)
     distilling.set_defaults(command=distill.main)
@@ -174,6 +216,27 @@ def _number(knob: Knob) -> Callable[[str], float]:
         return value
 
     return read
+
+
+def _numbers(knob: Knob) -> Callable[[str], list[float]]:
+    """A reader of several of the knob's numbers, separated by commas."""
+    return lambda text: [_number(knob)(part.strip()) for part in text.split(",")]
+
+
+def _nats(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < math.inf:
+        raise argparse.ArgumentTypeError(f"must be a number from 0, got {text!r}")
+    return value
+
+
+def _whole(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"must be a whole number from 0, got {text!r}")
+    return int(text)
 
 
 def _count(text: str) -> int:
@@ -300,6 +363,16 @@ def _bench(args: argparse.Namespace) -> int:
 
     _check_writable(args.out)
     return bench.main(args)
+
+
+def _sweep(args: argparse.Namespace) -> int:
+    _check_writable(args.out)
+    if args.out.suffix == ".json":
+        raise UserError("--out names the CSV file; the JSON file is written beside it")
+    base = _config(args, replace(DecodeConfig(), max_new_tokens=64))
+    from explorer import sweep
+
+    return sweep.main(args, base)
 
 
 def _check_writable(path: Path | None) -> None:

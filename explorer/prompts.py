@@ -2,28 +2,72 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Literal
 
 from explorer.errors import UserError
 from explorer.schema import parse_json, read
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 HELD_OUT = EXAMPLES / "heldout.jsonl"  # every figure is measured on these; nothing is ever trained or tuned on them
+CHECKABLE = EXAMPLES / "checkable.jsonl"  # easy prompts with answers, to tune on
+
+# How an answer is looked for: anywhere in the text as it is written; as whole words, case and punctuation aside; as the last
+# number of the text; as one of its lines, spaces around it aside.
+Check = Literal["contains", "words", "number", "line"]
+NUMBER = re.compile(r"[-−]?\d[\d,]*(?:\.\d+)?")
+FINAL_NUMBER = re.compile(r"####\s*(" + NUMBER.pattern + r")\s*$")
 
 
 @dataclass(frozen=True, slots=True)
 class PromptItem:
-    """One prompt of a set. `answer`: what the text must contain to be right, where the prompt has one."""
+    """One prompt of a set. `answer`: what makes a text right, where the prompt has one; `alternatives`: as good."""
 
     prompt: str
     id: str = ""
     kind: str = ""
     answer: str | None = None
+    alternatives: tuple[str, ...] = ()
+    check: Check = "contains"
+
+    def __post_init__(self) -> None:
+        if self.answer is None:
+            return
+        for answer in (self.answer, *self.alternatives):
+            if not answer.strip() or (self.check == "number" and not NUMBER.fullmatch(answer)):
+                raise UserError(f"the answer {answer[:60]!r} cannot be checked as {self.check}")
+
+    def is_right(self, text: str) -> bool | None:
+        """Whether a text gives the answer; None where there is nothing to check."""
+        if self.answer is None:
+            return None
+        return any(_holds(text, answer, self.check) for answer in (self.answer, *self.alternatives))
+
+
+def _holds(text: str, answer: str, check: Check) -> bool:
+    if check == "words":
+        return f" {' '.join(_words(answer))} " in f" {' '.join(_words(text))} "
+    if check == "number":
+        numbers = NUMBER.findall(text)
+        return bool(numbers) and _number(numbers[-1]) == _number(answer)
+    if check == "line":
+        return answer.strip() in (line.strip() for line in text.splitlines())
+    return answer in text
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"\w+", text.lower())
+
+
+def _number(text: str) -> float:
+    return float(text.replace(",", "").replace("−", "-"))
 
 
 def read_prompts(path: Path) -> tuple[PromptItem, ...]:
-    """Read a JSONL file of prompts; raises UserError naming the line, OSError where there is no file."""
+    """Read a JSONL file of prompts, in this project's form or as GSM8K and its kin: a question, an answer that ends in
+    `#### number`. Raises UserError naming the line, OSError where there is no file."""
     try:
         lines = path.read_text(encoding="utf-8").split("\n")
     except UnicodeDecodeError:
@@ -32,9 +76,19 @@ def read_prompts(path: Path) -> tuple[PromptItem, ...]:
     for number, line in enumerate(lines, 1):
         if line.strip():
             try:
-                items.append(read(PromptItem, parse_json(line)))
+                items.append(_item(parse_json(line)))
             except UserError as error:
                 raise UserError(f"{path} line {number}: {error}") from None
     if not items:
         raise UserError(f"{path} holds no prompts")
     return tuple(items)
+
+
+def _item(data: Any) -> PromptItem:
+    if isinstance(data, dict) and "question" in data and "prompt" not in data:
+        question, answer = (read(str, data.get(field), field) for field in ("question", "answer"))
+        final = FINAL_NUMBER.search(answer)
+        if not final:
+            raise UserError("the answer to a question must end in '#### number'")
+        return PromptItem(question, answer=final[1], check="number")
+    return read(PromptItem, data)

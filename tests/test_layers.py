@@ -8,7 +8,17 @@ from pathlib import Path
 import pytest
 
 EXPLORER = Path(__file__).parents[1] / "explorer"
-ORDER = {"ui": 4, "__main__": 4, "bench": 3, "distill": 3, "pacer": 3, "terminal": 3, "engine": 2, "analysis": 2}
+ORDER = {
+    "ui": 4,
+    "__main__": 4,
+    "bench": 3,
+    "sweep": 3,
+    "distill": 3,
+    "pacer": 3,
+    "terminal": 3,
+    "engine": 2,
+    "analysis": 2,
+}
 
 
 def imports(path: Path):
@@ -43,7 +53,7 @@ def test_dependencies_point_one_way(path):
 @pytest.mark.parametrize(
     "modules",
     [
-        "verdicts, trace, config, analysis.replay, analysis.metrics, cases, pieces, schema, terminal",
+        "verdicts, trace, config, analysis.replay, analysis.metrics, analysis.points, cases, pieces, schema, terminal",
         "__main__",
     ],
 )

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from time import perf_counter
 
 import torch
 
 from explorer.config import DecodeConfig
+from explorer.engine import ranking
 from explorer.engine.draft import Draft, Drafter, ModelDrafter
-from explorer.engine.lengths import make_length_policy
+from explorer.engine.lengths import LengthPolicy, make_length_policy
 from explorer.engine.lookup import LookupDrafter, LookupModelDrafter
 from explorer.engine.measure import measure
 from explorer.engine.model import Context
@@ -17,7 +19,8 @@ from explorer.engine.packed import PackedContext
 from explorer.engine.pair import Pair, PromptError
 from explorer.engine.sampling import Sampler
 from explorer.engine.stops import StopRule
-from explorer.trace import Round, Seconds, judge_rows
+from explorer.trace import Block, Round, Row, Seconds, judge_rows
+from explorer.verdicts import Judgement
 
 
 @torch.inference_mode()
@@ -27,96 +30,158 @@ def decode(pair: Pair, prompt_ids: list[int], config: DecodeConfig) -> Iterator[
     Greedy with rule `exact` emits the ids of plain greedy decoding of the target (up to near-ties: one pass over K + 1
     rows rounds differently from K + 1 passes). Time while suspended at a yield is not counted. Raises PromptError.
     """
-    _check_prompt(pair, prompt_ids, config)
-    device = pair.target.device
-    sampler = Sampler(config.temperature, config.seed, device)
+    check_prompt(pair, prompt_ids, config)
     stops = StopRule(config, pair.stop_ids, pair.vocabulary)
     policy = make_length_policy(config, pair.scorer_for(config.rule))
-    target = pair.target.open()
-    drafter = None if config.rule == "autoregressive" else make_drafter(pair, target, config, sampler)
+    sides = Sides(pair, config)
     prompt_length = len(prompt_ids)
     sequence = list(prompt_ids)
     stop = None
     try:
         # Prefill: everything but the last prompt token, which seeds the first round.
-        clock = _Clock(device)
-        target.prefill(torch.tensor(sequence[:-1], dtype=torch.long, device=device))
-        if drafter:
-            drafter.prefill(sequence[:-1])
-        prefill_seconds = clock.lap()
-        forward_seconds = preverify_seconds = 0.0
-
+        sides.prefill(sequence[:-1])
         while not stop:
-            clock = _Clock(device)
-
-            # Draft. One place is left for the target's own token, which every round adds.
-            draft = Draft()
-            room = min(config.draft_length, config.max_new_tokens - (len(sequence) - prompt_length) - 1)
-            while drafter and not draft.ended and len(draft) < room:
-                count = min(policy.next_block(draft), room - len(draft))
-                if count <= 0:
-                    break
-                length_so_far = len(draft)
-                more = length_so_far + count < room  # otherwise nothing is left to decide
-                drafter.extend(draft, sequence, count, policy.score if more else None)
-                if len(draft) == length_so_far:  # a lookup that found nothing
-                    break
-            blocks = policy.blocks(draft) if len(draft) else ()
-            draft_seconds = clock.lap()
-
-            # Verify: one target pass over the last committed token and the K drafted ones, K + 1 rows of logits.
-            target.crop(len(sequence) - 1)  # where the draft worked in the target's own cache
-            drafted = torch.tensor(draft.ids, dtype=torch.long, device=device)
-            seed = torch.tensor(sequence[-1:], dtype=torch.long, device=device)
-            logits = target.feed(torch.cat([seed, drafted]), rows=len(draft) + 1)  # [K + 1, V]
-            q = torch.stack(draft.distributions[: len(draft)]).to(device) if draft.distributions else None
-            rows, match, replacement = measure(logits, drafted, *sampler.verify(logits, drafted, q))
-            verify_seconds = clock.lap()
+            # Draft and verify. One place is left for the target's own token, which every round adds.
+            attempt = sides.attempt(sequence, config.max_new_tokens - (len(sequence) - prompt_length) - 1, policy)
 
             # Judge and commit the kept drafted tokens and the target's own.
-            protected = tuple(bool({d, r} & pair.stop_ids) for d, r in zip(draft.ids, replacement))
-            judgement = judge_rows(match, rows[:-1], protected, config)
-            committed = (*draft.ids[: judgement.kept], replacement[judgement.kept])
-            emitted, stop = stops.cut(sequence[prompt_length:], committed)
-            policy.learn(len(draft), judgement.kept)
-            length_before = len(sequence)
+            judgement = attempt.judge(config)
+            emitted, stop = stops.cut(sequence[prompt_length:], attempt.committed(judgement))
+            policy.learn(len(attempt.draft), judgement.kept)
             sequence += emitted
 
             # Roll both caches back to what is committed; the newest token is fed at the start of the next round.
-            target.crop(len(sequence) - 1)
-            if drafter:
-                drafter.settle(len(sequence) - 1)
-
-            forwards = target.forward_seconds + (drafter.forward_seconds if drafter else 0.0)
-            seconds = Seconds(
-                prefill=prefill_seconds,
-                draft=draft_seconds - (policy.seconds - preverify_seconds),
-                preverify=policy.seconds - preverify_seconds,
-                verify=verify_seconds,
-                other=clock.lap(),
-                forwards=forwards - forward_seconds,
-            )
-            prefill_seconds, forward_seconds, preverify_seconds = 0.0, forwards, policy.seconds
-            yield Round(
-                length_before=length_before,
-                requested=config.draft_length if drafter else 0,
-                drafted=tuple(draft.ids),
-                draft_probs=tuple(draft.probs),
-                sources=tuple(draft.sources),
-                rows=rows,
-                match=match,
-                replacement=replacement,
-                protected=protected,
-                verdicts=judgement.verdicts,
-                committed=committed,
-                emitted=emitted,
-                blocks=blocks,
-                seconds=seconds,
-            )
+            sides.settle(len(sequence) - 1)
+            yield attempt.round(judgement, emitted, other=sides.clock.lap())
     finally:
-        target.close()
-        if drafter:
-            drafter.close()
+        sides.close()
+
+
+class Sides:
+    """Both models' sides of one sequence: draft after it, let the target say what it thinks of that, roll back."""
+
+    def __init__(self, pair: Pair, config: DecodeConfig):
+        self._pair, self._config = pair, config
+        self._sampler = Sampler(config.temperature, config.seed, pair.target.device)
+        self.target = pair.target.open()
+        self.drafter = (
+            None if config.rule == "autoregressive" else make_drafter(pair, self.target, config, self._sampler)
+        )
+        self.clock = Clock(pair.target.device)
+        self._prefill_seconds = self._forward_seconds = 0.0  # of the first round; of all rounds so far
+
+    def prefill(self, ids: list[int]) -> None:
+        """Read the prompt without its last token."""
+        self.clock.lap()
+        self.target.prefill(torch.tensor(ids, dtype=torch.long, device=self.target.language_model.device))
+        if self.drafter:
+            self.drafter.prefill(ids)
+        self._prefill_seconds = self.clock.lap()
+
+    def attempt(self, sequence: list[int], room: int, policy: LengthPolicy) -> Attempt:
+        """Draft up to min(K, room) tokens after `sequence`, whose last token neither side has read; one target pass."""
+        target, drafter, config, stop_ids = self.target, self.drafter, self._config, self._pair.stop_ids
+        self.clock.lap()
+        preverified = policy.seconds
+
+        # Draft.
+        draft = Draft()
+        room = min(config.draft_length, room)
+        while drafter and not draft.ended and len(draft) < room:
+            count = min(policy.next_block(draft), room - len(draft))
+            if count <= 0:
+                break
+            length_so_far = len(draft)
+            more = length_so_far + count < room  # otherwise nothing is left to decide
+            drafter.extend(draft, sequence, count, policy.score if more else None)
+            if len(draft) == length_so_far:  # a lookup that found nothing
+                break
+        blocks = policy.blocks(draft) if len(draft) else ()
+        draft_seconds, preverify_seconds = self.clock.lap(), policy.seconds - preverified
+
+        # Verify: one target pass over the last committed token and the K drafted ones, K + 1 rows of logits.
+        target.crop(len(sequence) - 1)  # where the draft worked in the target's own cache
+        drafted = torch.tensor(draft.ids, dtype=torch.long, device=target.language_model.device)
+        seed = torch.tensor(sequence[-1:], dtype=torch.long, device=drafted.device)
+        logits = target.feed(torch.cat([seed, drafted]), rows=len(draft) + 1)  # [K + 1, V]
+        q = torch.stack(draft.distributions[: len(draft)]).to(drafted.device) if draft.distributions else None
+        argmax = ranking.argmax(logits)
+        outcome = self._sampler.verify(logits, argmax, drafted, q)
+        rows, match, replacement = measure(logits, argmax, drafted, *outcome)
+
+        forwards = target.forward_seconds + (drafter.forward_seconds if drafter else 0.0)
+        seconds = Seconds(
+            prefill=self._prefill_seconds,
+            draft=draft_seconds - preverify_seconds,
+            preverify=preverify_seconds,
+            verify=self.clock.lap(),
+            forwards=forwards - self._forward_seconds,
+        )
+        self._prefill_seconds, self._forward_seconds = 0.0, forwards
+        return Attempt(
+            length_before=len(sequence),
+            requested=config.draft_length if drafter else 0,
+            draft=draft,
+            blocks=blocks,
+            rows=rows,
+            match=match,
+            replacement=replacement,
+            protected=tuple(bool({d, r} & stop_ids) for d, r in zip(draft.ids, replacement)),
+            seconds=seconds,
+        )
+
+    def settle(self, length: int) -> None:
+        """Keep the first `length` tokens of the sequence: a round is over."""
+        self.target.crop(length)
+        if self.drafter:
+            self.drafter.settle(length)
+
+    def close(self) -> None:
+        """Free both caches."""
+        self.target.close()
+        if self.drafter:
+            self.drafter.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A draft and one target pass over it, before any rule has judged: everything of a round that no rule changes."""
+
+    length_before: int
+    requested: int
+    draft: Draft  # K tokens
+    blocks: tuple[Block, ...]
+    rows: tuple[Row, ...]  # [K + 1]
+    match: tuple[bool, ...]  # [K]
+    replacement: tuple[int, ...]  # [K + 1]
+    protected: tuple[bool, ...]  # [K]
+    seconds: Seconds  # all but `other`
+
+    def judge(self, config: DecodeConfig) -> Judgement:
+        return judge_rows(self.match, self.rows[:-1], self.protected, config)
+
+    def committed(self, judgement: Judgement) -> tuple[int, ...]:
+        """The kept drafted tokens and the target's own."""
+        return (*self.draft.ids[: judgement.kept], self.replacement[judgement.kept])
+
+    def round(self, judgement: Judgement, emitted: tuple[int, ...], other: float) -> Round:
+        """The record; other: seconds spent outside drafting and verifying."""
+        return Round(
+            length_before=self.length_before,
+            requested=self.requested,
+            drafted=tuple(self.draft.ids),
+            draft_probs=tuple(self.draft.probs),
+            sources=tuple(self.draft.sources),
+            rows=self.rows,
+            match=self.match,
+            replacement=self.replacement,
+            protected=self.protected,
+            verdicts=judgement.verdicts,
+            committed=self.committed(judgement),
+            emitted=emitted,
+            blocks=self.blocks,
+            seconds=replace(self.seconds, other=other),
+        )
 
 
 def make_drafter(pair: Pair, target: Context | PackedContext, config: DecodeConfig, sampler: Sampler) -> Drafter:
@@ -128,7 +193,8 @@ def make_drafter(pair: Pair, target: Context | PackedContext, config: DecodeConf
     return kind(context, sampler, pair.stop_ids, entropies=config.length == "entropy")
 
 
-def _check_prompt(pair: Pair, prompt_ids: list[int], config: DecodeConfig) -> None:
+def check_prompt(pair: Pair, prompt_ids: list[int], config: DecodeConfig) -> None:
+    """Raise PromptError where prompt_ids cannot be decoded under `config`."""
     if not len(prompt_ids):
         raise PromptError("the prompt is empty: type at least one word")
     if not all(0 <= token < pair.vocab_size for token in prompt_ids):
@@ -141,7 +207,7 @@ def _check_prompt(pair: Pair, prompt_ids: list[int], config: DecodeConfig) -> No
         )
 
 
-class _Clock:
+class Clock:
     """Wall-clock laps with the device's queue drained first, so that a phase pays for its own work."""
 
     def __init__(self, device: torch.device):

@@ -22,15 +22,14 @@ def argmax(values: Tensor) -> Tensor:
     return group * GROUP + inside
 
 
-def top(values: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """The `count` largest entries of each row [R, V], largest first: values and indices [R, count]."""
+def top(values: Tensor, count: int) -> Tensor:
+    """Indices [R, count] of the largest entries of each row [R, V], largest first."""
     rows, size = values.shape
     if size < GROUP * count * 4:
-        return values.topk(min(count, size), dim=-1)
+        return values.topk(min(count, size), dim=-1).indices
     whole = size // GROUP * GROUP
     maxima = values[:, :whole].reshape(rows, -1, GROUP).amax(dim=-1)
     groups = maxima.topk(count, dim=-1).indices  # [R, count]
     ids = (groups[:, :, None] * GROUP + torch.arange(GROUP, device=values.device)).reshape(rows, -1)
     ids = torch.cat([ids, torch.arange(whole, size, device=values.device).expand(rows, -1)], dim=1)
-    best, places = values.gather(1, ids).topk(count, dim=-1)
-    return best, ids.gather(1, places)
+    return ids.gather(1, values.gather(1, ids).topk(count, dim=-1).indices)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import torch
 
-from explorer.engine.ranking import argmax
+from explorer.engine import ranking
 
 
 class Sampler:
@@ -34,20 +34,23 @@ class Sampler:
     def pick(self, logits: torch.Tensor) -> torch.Tensor:
         """One token id per row: logits [R, V] -> ids [R]."""
         if self.greedy:
-            return argmax(logits)
+            return ranking.argmax(logits)
         return self._draw(self.distribution(logits))
 
     def verify(
-        self, logits: torch.Tensor, drafted: torch.Tensor, draft_distribution: torch.Tensor | None
+        self,
+        logits: torch.Tensor,
+        argmax: torch.Tensor,
+        drafted: torch.Tensor,
+        draft_distribution: torch.Tensor | None,
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """The native outcome of every position, also past the cut.
 
-        logits: target's [K + 1, V]; drafted: ids [K]; draft_distribution: q [K, V] that they were drawn from (unused when
+        logits: target's [K + 1, V], and their argmax [K + 1]; drafted: ids [K]; draft_distribution: q [K, V] that they were drawn from (unused when
         greedy). Returns match [K], bool, and replacement ids [K + 1]: committed if the cut falls there; last: the bonus.
         """
         if self.greedy:
-            choice = argmax(logits)
-            return drafted == choice[:-1], choice
+            return drafted == argmax[:-1], argmax
         p = self.distribution(logits)
         if not len(drafted):
             return drafted.bool(), self._draw(p)

@@ -190,6 +190,6 @@ def judge_branches(target: LanguageModel | PackedModel, text: Text, lowest_theta
 def entropies(logits: Tensor) -> Tensor:
     """Both entropies of each row [n, V]: over the full vocabulary divided by ln V, and the top-3 partial sum in nats [n, 2]."""
     logprobs = logits.log_softmax(-1)
-    best = top(logprobs, 3)[0]
+    best = logprobs.gather(1, top(logprobs, 3))
     full = -(logprobs.exp() * logprobs).sum(-1) / torch.tensor(logits.shape[1]).log()
     return torch.stack([full, -(best.exp() * best).sum(-1)], dim=1)

@@ -15,7 +15,7 @@ def rows_of(logits: torch.Tensor, drafted=None, replacement=None):
     drafted = torch.zeros(count - 1, dtype=torch.long) if drafted is None else torch.tensor(drafted)
     argmax = logits.argmax(-1)
     replacement = argmax if replacement is None else torch.tensor(replacement)
-    rows, match, replaced = measure(logits, drafted, drafted == argmax[:-1], replacement)
+    rows, match, replaced = measure(logits.clone(), argmax, drafted, drafted == argmax[:-1], replacement)
     assert match == tuple((drafted == argmax[:-1]).tolist())
     assert replaced == tuple(replacement.tolist())
     return rows

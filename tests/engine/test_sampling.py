@@ -29,6 +29,10 @@ def assert_follows(counts: torch.Tensor, probabilities: torch.Tensor):
     assert chance > 1e-3, f"chi-square {statistic:.1f} over {len(counts)} cells"
 
 
+def verify(sampler: Sampler, logits: torch.Tensor, drafted: torch.Tensor, q: torch.Tensor | None):
+    return sampler.verify(logits, logits.argmax(-1), drafted, q)
+
+
 def rows(*distributions) -> torch.Tensor:
     return torch.stack(distributions).log()
 
@@ -47,7 +51,7 @@ def test_accept_and_residual_give_the_target_in_closed_form():
 
     sampler = Recorder(1.0, 0, CPU)
     other = torch.tensor([0.2] * 5)
-    sampler.verify(rows(P, other, P), torch.tensor([4, 1]), torch.stack([Q, P]))
+    verify(sampler, rows(P, other, P), torch.tensor([4, 1]), torch.stack([Q, P]))
     torch.testing.assert_close(sampler.weights[0], residual, atol=1e-6, rtol=0)
     torch.testing.assert_close(sampler.weights[1], (other - P).clamp(min=0), atol=1e-6, rtol=0)
     torch.testing.assert_close(sampler.weights[2], P, atol=1e-6, rtol=0)
@@ -57,9 +61,8 @@ def test_the_emitted_token_follows_the_target():
     count = 20_000
     sampler = Sampler(1.0, 11, CPU)
     drafted = torch.multinomial(Q, count, replacement=True, generator=torch.Generator().manual_seed(5))
-    match, replacement = sampler.verify(
-        torch.cat([P.log().expand(count, 5), P.log()[None]]), drafted, Q.expand(count, 5)
-    )
+    logits = torch.cat([P.log().expand(count, 5), P.log()[None]])
+    match, replacement = verify(sampler, logits, drafted, Q.expand(count, 5))
     emitted = torch.where(match, drafted, replacement[:-1])
     assert_follows(torch.bincount(emitted, minlength=5), P)
     assert match.double().mean().item() == pytest.approx(torch.minimum(P, Q).sum().item(), abs=0.01)
@@ -74,14 +77,14 @@ def test_equal_distributions_never_divide_by_zero(seed, temperature, size):
     logits = torch.randn(size + 1, 5, generator=torch.Generator().manual_seed(seed)) * 10
     q = sampler.distribution(logits[:-1])
     drafted = torch.multinomial(q, 1, generator=torch.Generator().manual_seed(seed))[:, 0]
-    match, replacement = sampler.verify(logits, drafted, q)
+    match, replacement = verify(sampler, logits, drafted, q)
     assert match.all()
     assert ((replacement >= 0) & (replacement < 5)).all()
 
 
 def test_an_empty_draft_draws_the_bonus_from_the_target():
     sampler = Sampler(1.0, 3, CPU)
-    ids = [int(sampler.verify(rows(P), torch.tensor([], dtype=torch.long), None)[1]) for _ in range(3000)]
+    ids = [int(verify(sampler, rows(P), torch.tensor([], dtype=torch.long), None)[1]) for _ in range(3000)]
     assert_follows(torch.bincount(torch.tensor(ids), minlength=5), P)
 
 
@@ -98,7 +101,7 @@ def test_greedy_has_no_randomness():
     logits = torch.zeros(3, 5)
     logits[:, [1, 3]] = 2.0
     assert sampler.pick(logits).tolist() == [1, 1, 1]
-    match, replacement = sampler.verify(logits, torch.tensor([1, 3]), None)
+    match, replacement = verify(sampler, logits, torch.tensor([1, 3]), None)
     assert (match.tolist(), replacement.tolist()) == ([True, False], [1, 1, 1])
     assert torch.equal(sampler._generator.get_state(), state)
     torch.testing.assert_close(sampler.distribution(logits), torch.softmax(logits, -1))

@@ -151,7 +151,9 @@ def test_entropies_are_both_of_the_trace(make_pair):
     from explorer.engine.measure import measure
 
     logits = torch.randn(5, make_pair("llama").vocab_size) * 3
-    rows, _, _ = measure(logits.clone(), torch.tensor([1, 2, 3, 4]), torch.zeros(4).bool(), logits.argmax(-1))
+    rows, _, _ = measure(
+        logits.clone(), logits.argmax(-1), torch.tensor([1, 2, 3, 4]), torch.zeros(4).bool(), logits.argmax(-1)
+    )
     expected = [[row.entropy_normalized, row.entropy_top3] for row in rows]
     assert torch.allclose(entropies(logits), torch.tensor(expected), atol=1e-5)
 
