@@ -47,6 +47,10 @@ class Text:
     branch_entropies: Tensor  # [G, BRANCH, 2]
 
     @property
+    def prompt(self) -> Tensor:
+        return self.ids[: self.prompt_length]
+
+    @property
     def answer(self) -> Tensor:
         return self.ids[self.prompt_length :]
 
@@ -94,7 +98,7 @@ def shard_paths(folder: Path) -> list[Path]:
 
 
 def read_folder(folder: Path, held_out: int, config: DecodeConfig) -> tuple[dict[str, Any], list[Text], list[Text]]:
-    """The settings of a collection, the texts of its first `held_out` shards, and all others.
+    """The settings of a collection, the texts of its first `held_out` shards, and all others but those of the same prompts.
 
     Raises UserError where there is too little of it, or where it does not tell the outcome of the rule of `config`.
     """
@@ -108,8 +112,10 @@ def read_folder(folder: Path, held_out: int, config: DecodeConfig) -> tuple[dict
         lowest = LOWEST_THETA * (1 if config.entropy == "normalized" else LOG_VOCABULARY)
         if config.theta < lowest:
             raise UserError(f"theta must be at least {lowest:g}: branches below were not shown to the target")
-    texts = [read_shard(path) for path in paths]
-    return settings, sum(texts[:held_out], []), sum(texts[held_out:], [])
+    kept_out = [text for path in paths[:held_out] for text in read_shard(path)]
+    prompts = {tuple(text.prompt.tolist()) for text in kept_out}
+    texts = [text for path in paths[held_out:] for text in read_shard(path)]
+    return settings, kept_out, [text for text in texts if tuple(text.prompt.tolist()) not in prompts]
 
 
 @dataclass

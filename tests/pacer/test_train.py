@@ -11,7 +11,7 @@ import torch
 from explorer.config import DecodeConfig
 from explorer.engine.decode import decode
 from explorer.errors import UserError
-from explorer.pacer.data import draft_at, read_shard, walk, write_shard
+from explorer.pacer.data import draft_at, read_folder, read_shard, walk, write_shard
 from explorer.pacer.layer import PreVerificationLayer
 from explorer.pacer.train import Recipe, collate, loss_of, measure, sample_rounds, train
 
@@ -27,6 +27,17 @@ def test_shards_come_back_as_written(collected, tmp_path):
             mine, its = getattr(text, field.name), getattr(other, field.name)
             assert mine == its if field.name == "prompt_length" else torch.equal(mine, its), field.name
     assert [path.name for path in tmp_path.iterdir()] == ["shard-00000.safetensors"]
+
+
+def test_held_out_prompts_are_never_trained_on(collected, tmp_path):
+    """Templates repeat themselves: the same prompt may stand in several shards."""
+    texts = collected("llama")
+    for index, chosen in enumerate((texts[:1], texts[:3], texts[2:])):
+        write_shard(tmp_path / f"shard-{index:05}.safetensors", chosen)
+    (tmp_path / "settings.json").write_text('{"rule": "exact"}')
+    _, held_out, others = read_folder(tmp_path, 1, EXACT)
+    assert [text.prompt.tolist() for text in held_out] == [texts[0].prompt.tolist()]
+    assert [t.prompt.tolist() for t in others] == [texts[i].prompt.tolist() for i in (1, 2, 2, 3)]
 
 
 @pytest.mark.parametrize("length", [1, 3, 6])
