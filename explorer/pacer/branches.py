@@ -78,12 +78,9 @@ def branch_states(text: Text, packed: Pack, states: Tensor) -> tuple[Tensor, Ten
 def recompute_states(model: PreTrainedModel, text: Text) -> tuple[Tensor, Tensor]:
     """The states of a text from its ids alone, in one forward over its pack: rows [R, d], branches [G, BRANCH, d]."""
     packed = pack_text(text)
-    bias = torch.zeros(packed.visible.shape, dtype=model.dtype).masked_fill_(
-        ~packed.visible, torch.finfo(model.dtype).min
-    )
     states = model.base_model(
         input_ids=packed.ids[None].to(model.device),
-        attention_mask=bias[None, None].to(model.device),
+        attention_mask=packed.visible[None, None].to(model.device),
         position_ids=packed.positions[None].to(model.device),
         use_cache=False,
     ).last_hidden_state[0]

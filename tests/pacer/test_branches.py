@@ -1,14 +1,25 @@
 """Branches beside a trunk: the packing mask, and that packed is what separate runs are."""
 
+import dataclasses
+
 import pytest
 import torch
 
 from explorer.config import DecodeConfig
+from explorer.distill import generate  # noqa: F401  registers the grouped attention
 from explorer.engine.decode import decode
 from explorer.engine.draft import Draft, ModelDrafter
 from explorer.engine.model import LanguageModel
 from explorer.engine.sampling import Sampler
-from explorer.pacer.branches import branch_states, draft_text, entropies, pack, pack_text, recompute_states
+from explorer.pacer.branches import (
+    branch_states,
+    draft_text,
+    entropies,
+    judge_branches,
+    pack,
+    pack_text,
+    recompute_states,
+)
 from explorer.pacer.data import BRANCH, draft_at, kept
 
 SHAPES = ("llama", "qwen2", "packed-llama", "packed-qwen2")
@@ -156,6 +167,22 @@ def test_entropies_are_both_of_the_trace(make_pair):
     )
     expected = [[row.entropy_normalized, row.entropy_top3] for row in rows]
     assert torch.allclose(entropies(logits), torch.tensor(expected), atol=1e-5)
+
+
+def test_a_branch_that_is_a_stop_id_alone_can_be_asked(make_pair, collected):
+    """The attention that writes answers in batches takes a single row for a step of decoding and reads the mask itself."""
+    pair, text = make_pair("llama"), dataclasses.replace(collected("llama")[0])
+    text.entropies = torch.zeros_like(text.entropies)
+    text.entropies[text.leaves[0]] = 1
+    text.branch_ids = text.branch_ids.clone()
+    text.branch_ids[0] = -1
+    text.branch_targets = torch.full_like(text.branch_targets, -1)
+    pair.oracle.set_attn_implementation("grouped")
+    try:
+        judge_branches(LanguageModel(pair.oracle, pair.vocab_size), text, 0.5)
+    finally:
+        pair.oracle.set_attn_implementation("sdpa")
+    assert (text.branch_targets == -1).all()
 
 
 def test_a_target_only_model_can_be_asked_too(make_pair, collected):
