@@ -1,6 +1,4 @@
-// The card: everything the record holds about one token, and the reason for its verdict in one sentence.
-
-const MAXIMUM = { normalized: 1, top3: Math.log(3) };
+// The card: everything the record holds about one position of a round, and the reason for its verdict in one sentence.
 
 function makeCard(onUnpin) {
   const root = make("aside", "card");
@@ -11,31 +9,37 @@ function makeCard(onUnpin) {
     root.replaceChildren(make("p", "empty", TEXT.card.empty));
   }
 
-  // token: an entry of a round line; place: {round, position, size} counted from 1; head: the run's settings.
-  function show(token, place, round, head, kinds, pinned) {
-    const kind = kinds[token.v];
+  // at: {run, round, position, judged (under the settings in force), settings, kinds}.
+  function show(at, pinned) {
+    const { run, round, position, judged } = at;
+    const kind = kindAt(judged, position), recorded = kindAt(round.judged, position);
     const close = make("button", "unpin", "×");
     close.type = "button";
     close.title = TEXT.unpin;
     close.setAttribute("aria-label", TEXT.unpin);
     close.addEventListener("click", onUnpin);
-    const own = token.v === "correction" || token.v === "bonus";
+    const token = judged === round.judged || kind === recorded ? run.tokens[round.first + position] : null;
+    const emitted = token?.round === round && token.position === position ? token : null;
+    const piece = run.pieces[position <= judged.kept ? committedAt(round, position, judged) : round.drafted[position]];
     root.classList.toggle("pinned", pinned);
     root.classList.add("filled");
     root.replaceChildren(
       make("header", "card-head",
-        make("span", `badge ${token.v}`, make("b", "", kind.mark), " " + kind.name),
-        make("span", "where", say(own ? TEXT.card.where_own : TEXT.card.where, place)),
+        badge(kind, at.kinds),
+        make("span", "where", say(position === round.size ? TEXT.card.where_own : TEXT.card.where,
+          { round: round.index + 1, position: position + 1, size: round.size })),
         pinned ? close : null),
-      make("p", "face", quote(token.o ?? (token.t || "")), ...(token.x ? [make("small", "", say(TEXT.card.bytes, { hex: token.x }))] : []),
-        ...(token.o !== undefined ? [make("small", "", TEXT.card.stop)] : [])),
-      make("p", "reason", ...reason(token, round, head)),
-      chances(token),
+      make("p", "face", quote(emitted?.text || piece.text),
+        ...(emitted?.hex ? [make("small", "", say(TEXT.card.bytes, { hex: emitted.hex }))] : []),
+        ...(piece.stop ? [make("small", "", TEXT.card.stop)] : [])),
+      ...(kind === recorded ? [] : [make("p", "rejudged", ...fill(TEXT.card.rejudged, { kind: badge(recorded, at.kinds) }))]),
+      make("p", "reason", ...reason(at)),
+      chances(at, kind),
       make("h4", "", TEXT.card.entropy),
-      gauge("normalized", token.n, head),
-      gauge("top3", token.s, head),
+      gauge("normalized", at),
+      gauge("top3", at),
       make("h4", "", TEXT.card.alternatives),
-      alternatives(token),
+      alternatives(at, kind),
     );
   }
 
@@ -43,40 +47,59 @@ function makeCard(onUnpin) {
   return { root, clear, show };
 }
 
-function reason(token, round, head) {
+// Style classes of a kind: all ways to be refused look alike, and each has its own name besides.
+const kindClass = (kind) => (kind.startsWith("rejected:") ? `rejected ${kind.replace(":", "-")}` : kind);
+
+// The name of a kind in its colours, with its mark.
+function badge(kind, kinds) {
+  const words = kinds[kind] ?? TEXT.others[kind];
+  return make("span", `badge ${kindClass(kind)}`, make("b", "", words.mark), " " + words.name);
+}
+
+// How far behind a position the next mismatch follows; undefined where none does.
+const nextMismatch = (round, position) => {
+  const next = round.match.indexOf(false, position + 1);
+  return next < 0 ? undefined : next - position;
+};
+
+const following = (settings) => (settings.window_includes_mismatch ? Math.max(0, settings.window - 1) : settings.window);
+
+function reason({ run, round, position, judged, settings }) {
   const sentences = TEXT.reasons;
-  const following = head.includes ? Math.max(0, head.window - 1) : head.window;
+  const text = (token) => quote(run.pieces[token].text);
+  const own = position === round.size;
   const values = {
-    h: short(head.entropy === "normalized" ? token.n : token.s),
-    theta: short(head.theta), n: following, w: head.window, k: round.k,
-    choice: token.c === undefined ? "" : quote(token.c),
-    draft: token.d ? quote(token.d.t) : "", m: token.d?.m ?? "",
+    h: own ? "" : short(round.entropy[settings.entropy][position]),
+    theta: short(settings.theta), n: following(settings), w: settings.window, k: round.size,
+    choice: text(round.choice[position]), draft: own ? "" : text(round.drafted[position]),
+    m: nextMismatch(round, position) ?? "", cut: (judged.cut ?? 0) + 1,
   };
+  const verdict = own ? "bonus" : judged.verdicts[position];
   const key = {
-    exact: () => (head.temperature > 0 ? "exact_sampled" : "exact"),
-    deferred: () => (following ? "deferred" : "deferred_alone"),
-    correction: () => token.d.why,
-    bonus: () => (head.rule === "autoregressive" ? "alone" : round.k ? "bonus" : "bonus_no_room"),
-  }[token.v]();
+    exact: () => (settings.temperature > 0 ? "exact_sampled" : "exact"),
+    deferred: () => (values.n ? "deferred" : "deferred_alone"),
+    bonus: () => (settings.rule === "autoregressive" ? "alone" : round.size ? "bonus" : "bonus_no_room"),
+  }[verdict]?.() ?? verdict;
   return fill(sentences[key], values);
 }
 
-function chances(token) {
+function chances({ run, round, position }, kind) {
   const list = make("dl", "chances");
   const row = (name, value, tone) => {
-    if (value === undefined) return;
+    if (value === undefined || value === null) return;
     list.append(make("dt", "", name), make("dd", "", meter(value, tone), make("span", "figure", percent(value))));
   };
-  const source = (name) => { if (name) list.append(make("dt", "source", TEXT.card.sources[name] ?? name)); };
-  source(token.f);
-  row(TEXT.card.draft_gave, token.q, "draft");
-  row(TEXT.card.target_gave, token.p, "target");
-  if (token.d) {
-    list.append(make("dt", "refused", TEXT.card.refused + " ", quote(token.d.t)));
-    source(token.d.f);
-    row(TEXT.card.draft_gave, token.d.q, "draft");
-    row(TEXT.card.target_gave, token.d.p, "target");
+  const drafted = position < round.size;
+  const source = drafted && TEXT.card.sources[round.source[position]];
+  if (kind === "correction") {
+    row(TEXT.card.target_gave, round.choiceChance[position], "target");
+    list.append(make("dt", "refused", TEXT.card.refused + " ", quote(run.pieces[round.drafted[position]].text)));
   }
+  if (source) list.append(make("dt", "source", source));
+  if (drafted) {
+    row(TEXT.card.draft_gave, round.draftChance[position], "draft");
+    row(TEXT.card.target_gave, round.targetChance[position], "target");
+  } else row(TEXT.card.target_gave, round.choiceChance[position], "target");
   return list;
 }
 
@@ -88,46 +111,50 @@ function meter(share, tone) {
   return bar;
 }
 
-// One entropy against theta. Only the measure of the run has a theta; the other is shown without.
-function gauge(measure, value, head) {
-  const used = head.rule === "fly" && head.entropy === measure;
-  const top = MAXIMUM[measure];
+const isNever = (settings) => settings.theta > ENTROPY_MAXIMUM[settings.entropy];
+
+// One entropy against theta. Only the measure in use has a theta; the other is shown without.
+function gauge(measure, { round, position, settings }) {
+  const value = round.entropy[measure][position];
+  const used = settings.rule === "fly" && settings.entropy === measure && position < round.size;
+  const top = ENTROPY_MAXIMUM[measure];
   const track = make("span", "gauge-track", make("span", "gauge-fill"));
   track.firstChild.style.width = (Math.min(value, top) / top) * 100 + "%";
   track.setAttribute("aria-hidden", "true");
-  const above = used && value >= head.theta;
-  if (used && !head.never) {
+  const above = used && value >= settings.theta, never = isNever(settings);
+  if (used && !never) {
     const tick = make("span", "gauge-theta");
-    tick.style.left = (head.theta / top) * 100 + "%";
+    tick.style.left = (settings.theta / top) * 100 + "%";
     track.append(tick);
   }
   const note = !used ? TEXT.card.unused
-    : say(head.never ? TEXT.card.theta_never : TEXT.card.theta, { theta: short(head.theta) }) +
-      (head.never ? "" : ": " + (above ? TEXT.card.would_defer : TEXT.card.would_refuse));
+    : say(never ? TEXT.card.theta_never : TEXT.card.theta, { theta: short(settings.theta) }) +
+      (never ? "" : ": " + (above ? TEXT.card.would_defer : TEXT.card.would_refuse));
   return make("div", "gauge" + (used ? (above ? " used above" : " used") : ""),
     make("span", "gauge-name", TEXT.card[measure]), make("span", "figure", short(value)), track, make("small", "", note));
 }
 
-function alternatives(token) {
+function alternatives({ run, round, position }, kind) {
   const roles = TEXT.card.roles;
-  const rows = [];
-  for (let i = 0; i * 2 < token.a.length; i++) {
-    const text = token.a[2 * i];
-    const role = token.i === i ? roles[token.v] : token.d?.i === i ? roles.refused : token.c === text ? roles.choice : "";
-    rows.push({ text, share: token.a[2 * i + 1], role, chosen: token.i === i });
-  }
-  // What stands here, or was refused here, may be too unlikely for the list: it follows at the end.
-  if (token.i === undefined && token.p !== undefined) {
-    rows.push({ text: token.t || token.o || "", share: token.p, role: roles[token.v], chosen: true });
-  }
-  if (token.d && token.d.i === undefined && token.d.p !== undefined) {
-    rows.push({ text: token.d.t, share: token.d.p, role: roles.refused, chosen: false });
-  }
-  const body = make("tbody", "", ...rows.map(({ text, share, role, chosen }) => {
-    const cell = make("th", "", quote(text), role ? make("small", "role", role) : null);
+  const drafted = position < round.size ? round.drafted[position] : null, choice = round.choice[position];
+  const kept = kind === "exact" || kind === "deferred";
+  const roleOf = (token) =>
+    token === drafted ? (token === choice ? roles.both : kept ? roles.kept : kind === "discarded" ? roles.draft : roles.refused)
+      : token === choice ? roles.choice : "";
+  const rows = [...round.likeliest[position]];
+  // What was drafted or chosen here may be too unlikely for the list: it follows at the end.
+  const add = (token, chance) => {
+    if (token !== null && !rows.some((row) => row.token === token)) rows.push({ token, chance });
+  };
+  add(choice, round.choiceChance[position]);
+  add(drafted, round.targetChance[position]);
+  const committed = kept ? drafted : kind === "discarded" ? null : choice;
+  const body = make("tbody", "", ...rows.map(({ token, chance }) => {
+    const role = roleOf(token);
+    const cell = make("th", "", quote(run.pieces[token].text), role ? make("small", "role", role) : null);
     cell.scope = "row";
-    return make("tr", chosen ? `is-chosen ${token.v}` : "",
-      cell, make("td", "", meter(share, "target")), make("td", "figure", percent(share)));
+    return make("tr", token === committed ? `is-chosen ${kind}` : "",
+      cell, make("td", "", meter(chance, "target")), make("td", "figure", percent(chance)));
   }));
   return make("table", "alternatives", body);
 }

@@ -58,7 +58,7 @@ function quote(text) {
 const number = (value, digits = 2) => (value === null || value === undefined ? "–" : value.toFixed(digits));
 const short = (value) => (value === 0 ? "0" : value < 0.001 ? value.toExponential(0) : String(+value.toPrecision(3)));
 const percent = (value) =>
-  value >= 0.9995 ? "100 %" : value >= 0.1 ? (value * 100).toFixed(0) + " %" : value >= 0.001 ? (value * 100).toFixed(1) + " %" : "<0.1 %";
+  value === 0 ? "0 %" : value >= 0.9995 ? "100 %" : value >= 0.1 ? (value * 100).toFixed(0) + " %" : value >= 0.001 ? (value * 100).toFixed(1) + " %" : "<0.1 %";
 
 // One flat bar of labelled parts, widths by share; the figures stand in the list below it, so the bar itself is decoration.
 function stackedBar(parts) {
@@ -73,4 +73,39 @@ function stackedBar(parts) {
     list.append(make("li", "", make("span", `bar-dot ${part.tone}`), make("b", "", part.figure), " " + part.label));
   }
   return [bar, list];
+}
+
+// An SVG element; attributes by name.
+function svg(tag, attributes = {}, ...children) {
+  const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+  node.append(...children.filter((child) => child !== null && child !== undefined));
+  return node;
+}
+
+function button(className, label, onClick) {
+  const node = make("button", className, label);
+  node.type = "button";
+  node.addEventListener("click", onClick);
+  return node;
+}
+
+// Call back with the width of a node now and whenever it changes; not for widths of nothing, when it is out of sight.
+function onWidth(node, callback) {
+  let known = 0;
+  new ResizeObserver(([entry]) => {
+    const width = Math.round(entry.contentRect.width);
+    if (width && width !== known) callback(known = width);
+  }).observe(node);
+}
+
+// Tells whether it was called with the same values before: what is drawn already need not be drawn again. Forgets on ().
+function makeMemo() {
+  let last = null;
+  return (...values) => {
+    const key = values.length ? values.join("|") : null;
+    const same = key !== null && key === last;
+    last = key;
+    return same;
+  };
 }

@@ -1,11 +1,11 @@
 // The table of rounds: one row per target pass, growing with the run.
 
 const OWN_LETTER = { correction: "C", bonus: "B" };
+const LETTER_OF = Object.fromEntries(Object.entries(VERDICT_OF).map(([letter, verdict]) => [verdict, letter]));
 
 function makeRounds(onShow) {
   const words = TEXT.rounds;
-  const root = make("section", "rounds");
-  root.setAttribute("aria-label", words.title);
+  const root = make("details", "rounds");
   const body = make("tbody");
   const columns = ["round", "drafted", "kept", "verdicts", "entropy", "text", "seconds"];
   const head = make("tr", "", ...columns.map((name) => {
@@ -17,47 +17,47 @@ function makeRounds(onShow) {
   scroller.tabIndex = 0;
   scroller.setAttribute("role", "region");
   scroller.setAttribute("aria-label", words.caption);
-  root.append(make("h3", "", words.title), scroller, make("p", "quiet letters", words.letters));
+  root.append(make("summary", "", make("h3", "", words.title)), scroller, make("p", "quiet letters", words.letters));
   body.addEventListener("click", (event) => {
-    const button = event.target.closest("button");
-    if (button) onShow(+button.dataset.first);
+    const link = event.target.closest("button");
+    if (link) onShow(+link.dataset.round);
   });
-  // A table is laid out as a whole, so rows wait for each other while the run streams.
-  const WAIT = 500;
-  let waiting = [], flushedAt = 0;
+  // A closed table costs nothing: its rows are made when it is opened, and by then wait for no others.
+  let waiting = [];
   const clear = () => { root.hidden = true; waiting = []; body.replaceChildren(); };
 
-  function flush() {
-    if (!waiting.length) return;
-    root.hidden = false;
-    body.append(...waiting);
+  function addRows() {
+    body.append(...waiting.map(([run, round]) => row(run, round)));
     waiting = [];
-    flushedAt = Date.now();
+  }
+  root.addEventListener("toggle", addRows);
+
+  function add(run, round) {
+    root.hidden = false;
+    waiting.push([run, round]);
+    if (root.open) addRows();
   }
 
-  function add(...round) {
-    waiting.push(row(...round));
-    if (Date.now() - flushedAt > WAIT) flush();
-  }
-
-  function row(round, index, first, measure) {
-    const own = round.tokens[round.kept]; // absent where the output ended before it
-    const go = make("button", "round-link", String(index + 1));
+  function row(run, round) {
+    const { entropy: measure } = run.head.config;
+    const { judged, emitted } = round;
+    const tokens = run.tokens.slice(round.first, round.first + emitted);
+    const go = make("button", "round-link", String(round.index + 1));
     go.type = "button";
-    go.dataset.first = first;
-    go.setAttribute("aria-label", say(words.show, { round: index + 1 }));
+    go.dataset.round = round.index;
+    go.setAttribute("aria-label", say(words.show, { round: round.index + 1 }));
     const header = make("th", "c-round", go);
     header.scope = "row";
-    const entropy = own?.d ? short(measure === "normalized" ? own.n : own.s) : "–";
-    const text = make("td", "c-text");
-    round.tokens.forEach((token) => text.append(make("span", token.v, ...(token.t ? [visible(token.t)] : []))));
+    const cut = judged.cut !== null && judged.cut < emitted ? short(round.entropy[measure][judged.cut]) : "–";
+    const text = make("td", "c-text", ...tokens.map((token) => make("span", kindAt(judged, token.position), ...(token.text ? [visible(token.text)] : []))));
+    const line = round.judged.verdicts.map((verdict) => LETTER_OF[verdict]).join("") + (judged.kept < emitted ? OWN_LETTER[judged.last] : "");
+    const seconds = Object.values(round.seconds).reduce((sum, value) => sum + value, 0);
     return make("tr", "", header,
-      make("td", "c-drafted", String(round.k)), make("td", "c-kept", String(round.kept)),
-      make("td", "c-verdicts", letters(round.w + (own ? OWN_LETTER[own.v] ?? "" : ""))),
-      make("td", "c-entropy", entropy), text, make("td", "c-seconds", number(round.sec)));
+      make("td", "c-drafted", String(round.size)), make("td", "c-kept", String(judged.kept)),
+      make("td", "c-verdicts", letters(line)), make("td", "c-entropy", cut), text, make("td", "c-seconds", number(seconds)));
   }
 
-  return { root, clear, add, flush };
+  return { root, clear, add };
 }
 
 function letters(text) {

@@ -1,14 +1,12 @@
-// The summary of a finished run: big quiet figures, what became of the drafts, where the time went, fidelity.
-
-const PHASES = ["prefill", "draft", "preverify", "verify", "other"];
+// The summary of a finished run: big quiet figures, what became of the drafts, acceptance, where the time went, fidelity.
 
 function makeSummary() {
   const root = make("section", "summary");
   root.setAttribute("aria-label", TEXT.summary.title);
   const clear = () => { root.hidden = true; root.replaceChildren(); };
 
-  function show(end, head) {
-    const words = TEXT.summary, s = end.summary;
+  function show(run) {
+    const words = TEXT.summary, { end } = run, s = end.summary;
     root.hidden = false;
     root.replaceChildren(
       make("h3", "", words.title, end.partial ? make("small", "partial", words.partial) : null),
@@ -19,7 +17,8 @@ function makeSummary() {
         ...(s.speedup ? figure(number(s.speedup) + "×", words.speedup, say(words.speedup_note, { speed: number(s.baseline_speed, 1) })) : [])),
       ...(s.drafted ? [make("h4", "", say(words.drafted, s)), ...stackedBar(fates(s.counts))] : []),
       ...times(s.seconds),
-      ...fidelity(s, words, head),
+      ...(s.drafted ? [make("div", "charts", acceptance(run.rounds), lengths(run.rounds))] : []),
+      ...fidelity(s, words),
     );
   }
 
@@ -38,7 +37,7 @@ function fates(counts) {
 }
 
 function times(seconds) {
-  const parts = PHASES.filter((phase) => seconds[phase] > 0).map((phase) => ({
+  const parts = SECONDS.filter((phase) => seconds[phase] > 0).map((phase) => ({
     value: seconds[phase], figure: number(seconds[phase]) + " s", label: TEXT.summary.times[phase], tone: "time-" + phase,
   }));
   const total = parts.reduce((sum, part) => sum + part.value, 0);
@@ -47,6 +46,55 @@ function times(seconds) {
     make("h4", "", say(TEXT.summary.time, { seconds: number(total) }), make("small", "", say(TEXT.summary.time_forwards, { share }))),
     ...stackedBar(parts),
   ];
+}
+
+// Bars over positions: rounds that reached the position, and within them those that kept it. Both shares stand in the table.
+function acceptance(rounds) {
+  const words = TEXT.summary.acceptance;
+  const positions = acceptanceByPosition(rounds);
+  const picture = columnChart(positions.map(({ reached, kept }, index) => ({
+    name: String(index + 1), title: String(Math.round((kept / reached) * 100)), parts: [{ value: reached, tone: "reached" }, { value: kept, tone: "kept" }],
+  })), rounds.length);
+  const table = dataTable([words.position, words.kept, words.reached, words.of_reached, words.of_all],
+    positions.map((at, index) => [index + 1, at.kept, at.reached, percent(at.kept / at.reached), percent(at.kept / at.rounds)]));
+  return make("figure", "chart", make("h4", "", words.title), picture,
+    make("figcaption", "quiet", say(words.note, { rounds: rounds.length })), make("details", "", make("summary", "", words.numbers), table));
+}
+
+function lengths(rounds) {
+  const words = TEXT.summary.lengths;
+  const counts = lengthsOfRounds(rounds);
+  const longest = rounds.reduce((best, round) => (round.size > best.size ? round : best));
+  const picture = columnChart(counts.map((count, index) => ({
+    name: String(index + 1), title: count ? String(count) : "", parts: [{ value: count, tone: "kept" }],
+  })), Math.max(...counts));
+  return make("figure", "chart", make("h4", "", words.title), picture, make("figcaption", "quiet", say(words.note, { size: longest.size, round: longest.index + 1 })),
+    make("details", "", make("summary", "", words.numbers), dataTable([words.tokens, words.rounds], counts.map((count, index) => [index + 1, count]))));
+}
+
+// Columns with a title above each; parts are drawn over each other, largest first.
+function columnChart(columns, most) {
+  const chart = make("div", "bar-columns");
+  chart.setAttribute("aria-hidden", "true");
+  for (const { name, title, parts } of columns) {
+    const room = make("span", "bar-room-wide", ...parts.map(({ value, tone }) => {
+      const part = make("span", `bar-part-of ${tone}`);
+      part.style.height = (most ? value / most : 0) * 100 + "%";
+      return part;
+    }));
+    const high = Math.max(...parts.map((part) => part.value)) / (most || 1);
+    const label = make("span", "bar-title", title);
+    label.style.bottom = high * 100 + "%";
+    room.append(label);
+    chart.append(make("span", "bar-column", room, make("span", "bar-name", name)));
+  }
+  return chart;
+}
+
+function dataTable(heads, rows) {
+  const cell = (tag, text, scope) => { const node = make(tag, "", String(text)); if (scope) node.scope = scope; return node; };
+  return make("div", "data-scroll", make("table", "data", make("thead", "", make("tr", "", ...heads.map((head) => cell("th", head, "col")))),
+    make("tbody", "", ...rows.map(([first, ...rest]) => make("tr", "", cell("th", first, "row"), ...rest.map((value) => cell("td", value)))))));
 }
 
 function fidelity(s, words) {

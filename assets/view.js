@@ -1,21 +1,37 @@
-// The run view: legend, status, strip and card, summary, rounds. Reads the growing text of explorer/ui/strip.py and parses
-// only what is new. Nothing here asks the server for anything.
+// The run view: reads the growing text of a run, parses only what is new, and keeps every picture on one round, one position
+// and one set of thresholds. Nothing here asks the server for anything but a real run.
 
 const kindsOf = (head) =>
-  head.rule === "autoregressive" ? { ...TEXT.kinds, bonus: { ...TEXT.kinds.bonus, ...TEXT.alone } } : TEXT.kinds;
+  head?.config.rule === "autoregressive" ? { ...TEXT.kinds, bonus: { ...TEXT.kinds.bonus, ...TEXT.alone } } : TEXT.kinds;
 
-let head = null, headLine = "", offset = 0, kinds = TEXT.kinds;
-let rounds = [], tokens = []; // tokens: {token, round, position}
-let counts = {}, pinned = null, looked = null;
+const STREAM_DRAW = 250, PLAY_STEP = 900; // ms
+const BUSY = ["preparing", "loading", "running", "baseline"];
+
+let run = newRun(null), before = null; // before: the finished run of the same prompt that this one is compared with
+let headLine = "", offset = 0, kinds = TEXT.kinds, counts = {}, top = {};
+let moved = null; // what the controls say, once they say anything since the run began
+let again = null; // the rounds under settings that are not the run's own
+let at = null, hovered = null, pinned = false; // a round and a position in it
+let follow = true; // while a run streams, its newest round is on show until somebody looks elsewhere
+let playing = 0;
 
 const card = makeCard(() => pin(null, true));
-const strip = makeStrip(look, (index) => pin(index === pinned ? null : index));
+const strip = makeStrip({ onHover: hover, onLook: (token) => look(tokenAt(token)), onPin: (token) => pin(token === null ? null : tokenAt(token)) });
+const scrubber = makeScrubber({ onStep: (index) => { stopPlaying(); step(index, true); }, onSeek: seek, onPlay: play });
+const lanes = makeLanes((position) => look({ round: at.round, position }));
+const gauges = makeGauges({
+  onPick: (round, position) => { look({ round, position }); strip.reveal(run.rounds[round].first, card.root); },
+  onTheta: (theta) => change({ theta }),
+  onMeasure: (entropy) => change({ rule: "fly", entropy, theta: THETA_OF_MEASURE[entropy] }), // no other rule has a measure
+});
+const whatif = makeWhatIf({ onRerun: () => controls.rerun(run.head), onReset: () => change(run.head.config) });
+const compare = makeCompare();
 const summary = makeSummary();
-const table = makeRounds((first) => strip.focus(first));
-table.clear();
+const table = makeRounds((index) => { step(index, true); strip.focus(run.rounds[index].first); });
 
 const legend = make("ul", "legend");
 legend.setAttribute("aria-label", TEXT.legend);
+const origin = make("p", "origin");
 const status = make("span", "status-text", TEXT.idle);
 const dot = make("span", "status-dot");
 dot.setAttribute("aria-hidden", "true");
@@ -24,21 +40,205 @@ spoken.setAttribute("role", "status");
 spoken.setAttribute("aria-live", "polite");
 const refused = make("input");
 refused.type = "checkbox";
+refused.addEventListener("change", () => strip.root.classList.toggle("with-refused", refused.checked));
 const notes = make("div", "run-notes");
 const root = make("div", "run-view",
-  legend,
+  origin, legend,
   make("div", "toolbar",
     make("span", "status", dot, status), spoken,
     make("label", "toggle", refused, " " + TEXT.show_refused)),
   notes,
-  make("div", "stage", strip.root, card.root),
-  summary.root,
-  table.root);
+  make("div", "stage", make("div", "stage-main", strip.root, scrubber.root), card.root),
+  lanes.root, gauges.root, compare.root, summary.root, table.root, whatif.root);
 element.append(root);
-refused.addEventListener("change", () => strip.root.classList.toggle("with-refused", refused.checked));
+for (const part of [scrubber, lanes, gauges, compare, summary, table, whatif]) part.clear();
+const controls = connectControls(root, (settings) => {
+  const known = moved && sameRule(settings, moved); // an answer to what the view itself asked for
+  moved = settings;
+  if (!known) redrawSoon();
+});
+
+// Settings -----------------------------------------------------------------------------------------------------------
+
+// The rule in force: the controls', as far as they say anything, over the run's own.
+function settingsNow() {
+  const settings = { ...run.head.config };
+  for (const name of RULE_KNOBS) if (moved && moved[name] !== null && moved[name] !== undefined) settings[name] = moved[name];
+  return settings;
+}
+
+function change(wanted) {
+  moved = { ...settingsNow(), ...wanted };
+  redrawSoon();
+  controls.want(moved);
+}
+
+// Drawing ------------------------------------------------------------------------------------------------------------
+
+let frame = 0, drawnAt = 0, timer = 0;
+const redrawSoon = () => { frame ||= requestAnimationFrame(redraw); };
+// While a run streams the strip comes first; the pictures follow a few times a second.
+const redrawLater = () => { timer ||= setTimeout(redraw, Math.max(0, drawnAt + STREAM_DRAW - performance.now())); };
+
+const judgedOf = (round) => again?.rounds[round.index].judged ?? round.judged;
+const viewOf = (place, settings) => {
+  const round = run.rounds[place.round];
+  return { run, round, position: place.position, judged: judgedOf(round), settings, kinds };
+};
+
+function redraw() {
+  cancelAnimationFrame(frame);
+  clearTimeout(timer);
+  frame = timer = 0;
+  drawnAt = performance.now();
+  if (!run.head || !at) return;
+  const settings = settingsNow();
+  const other = !sameRule(settings, run.head.config);
+  const refusal = other ? replayRefusal(settings, run.head.config) : null;
+  again = other && !refusal ? replay(run, settings) : null;
+  const shown = again || refusal ? settings : run.head.config;
+  const judgedBy = refusal ? run.head.config : { ...run.head.config, ...shown };
+  if (follow && !run.end) strip.bring(run.rounds[at.round].first);
+  strip.rejudge(run, again);
+  strip.showRound(at.round);
+  scrubber.draw(run, again, at.round);
+  lanes.draw(viewOf(at, judgedBy), top[judgedBy.entropy], { round: at.round + 1, rounds: run.rounds.length });
+  gauges.draw(run, judgedOf, judgedBy, at, again?.outcome);
+  lanes.root.classList.toggle("unsure", Boolean(again?.rounds[at.round].counterfactual));
+  if (other) whatif.draw(run, again, settings, refusal, BUSY.includes(run.phase));
+  else whatif.clear();
+  drawCard(judgedBy);
+}
+
+function drawCard(settings = again ? settingsNow() : run.head.config) {
+  const place = (!pinned && hovered) || at;
+  if (place && run.rounds[place.round]) card.show(viewOf(place, settings), pinned);
+}
+
+// Where we are -------------------------------------------------------------------------------------------------------
+
+const tokenAt = (index) => ({ round: run.tokens[index].round.index, position: run.tokens[index].position });
+const tokenIndex = (place) => {
+  const round = run.rounds[place.round];
+  return place.position < round.emitted ? round.first + place.position : null;
+};
+
+// What a round is worth looking at for: what FLy kept, else where it was cut, else its last token.
+function highlight(round) {
+  const judged = judgedOf(round);
+  const deferred = judged.verdicts.indexOf("deferred");
+  return deferred >= 0 ? deferred : judged.kept;
+}
+
+function step(index, tell) {
+  if (!run.rounds.length) return;
+  index = Math.max(0, Math.min(run.rounds.length - 1, index));
+  unpin();
+  go({ round: index, position: highlight(run.rounds[index]) }, tell);
+}
+
+function go(place, tell) {
+  at = place;
+  hovered = null;
+  follow = false;
+  strip.bring(run.rounds[place.round].first);
+  redraw();
+  lanes.reveal();
+  if (tell) say_(lanes.root.querySelector(".round-line").textContent);
+}
+
+function look(place) {
+  if (pinned) return;
+  stopPlaying();
+  go(place, false);
+}
+
+function hover(index) {
+  hovered = index === null ? null : tokenAt(index);
+  if (!pinned && run.head) drawCard();
+}
+
+function unpin() {
+  pinned = false;
+  strip.select(null);
+}
+
+// place null lets go; the same place again lets go too.
+function pin(place, back) {
+  const same = pinned && place && place.round === at.round && place.position === at.position;
+  if (place === null || same) {
+    const index = at && tokenIndex(at);
+    unpin();
+    if (at) redraw();
+    if (back && index !== null) strip.focus(index);
+    return;
+  }
+  pinned = false;
+  look(place);
+  pinned = true;
+  const index = tokenIndex(place);
+  strip.select(index);
+  drawCard();
+  if (index !== null) strip.reveal(index, card.root);
+}
+
+const SEEK = {
+  disagreement: (round, position) => !round.match[position],
+  deferred: (round, position) => judgedOf(round).verdicts[position] === "deferred",
+  refused: (round, position) => judgedOf(round).verdicts[position].startsWith("rejected"),
+};
+// All judged positions of a kind in reading order.
+const sought = (kind) => run.rounds.flatMap((round) =>
+  round.match.map((_, position) => ({ round: round.index, position }))
+    .filter(({ position }) => position <= judgedOf(round).kept && SEEK[kind](round, position)));
+
+function seek(kind, direction) {
+  const places = sought(kind);
+  if (!places.length || !at) return;
+  stopPlaying();
+  unpin();
+  const order = (place) => place.round * 1000 + place.position;
+  const next = direction > 0 ? places.find((place) => order(place) > order(at)) ?? places[0]
+    : places.findLast((place) => order(place) < order(at)) ?? places[places.length - 1];
+  go(next, true);
+}
+
+function play() {
+  if (playing) { stopPlaying(); return; }
+  if (!run.rounds.length) return;
+  if (at.round === run.rounds.length - 1) step(0, false);
+  scrubber.setPlaying(true);
+  strip.dimBehind(at.round);
+  playing = setInterval(() => {
+    step(at.round + 1, false);
+    strip.dimBehind(at.round);
+    if (at.round === run.rounds.length - 1) stopPlaying();
+  }, PLAY_STEP);
+}
+
+function stopPlaying() {
+  if (!playing) return;
+  clearInterval(playing);
+  playing = 0;
+  strip.dimBehind(null);
+  scrubber.setPlaying(false);
+}
+
+const KEYS = {
+  "[": () => { stopPlaying(); step(at.round - 1, true); }, "]": () => { stopPlaying(); step(at.round + 1, true); }, p: play,
+  n: () => seek("disagreement", 1), N: () => seek("disagreement", -1), d: () => seek("deferred", 1), D: () => seek("deferred", -1),
+  r: () => seek("refused", 1), R: () => seek("refused", -1),
+};
+root.addEventListener("keydown", (event) => {
+  if (!at || event.ctrlKey || event.metaKey || event.altKey || !KEYS[event.key]) return;
+  event.preventDefault();
+  KEYS[event.key]();
+});
+
+// Reading ------------------------------------------------------------------------------------------------------------
 
 function drawLegend() {
-  legend.replaceChildren(...Object.entries(kinds).filter(([kind]) => head?.rule !== "autoregressive" || kind === "bonus").map(([kind, words]) => {
+  legend.replaceChildren(...Object.entries(kinds).filter(([kind]) => run.head?.config.rule !== "autoregressive" || kind === "bonus").map(([kind, words]) => {
     const sample = make("span", `tok ${kind}`, words.name);
     if (kind !== "exact") sample.dataset.mark = words.mark;
     const count = make("span", "count");
@@ -49,27 +249,46 @@ function drawLegend() {
 }
 
 function drawCounts() {
-  for (const cell of legend.querySelectorAll(".count")) cell.textContent = head ? counts[cell.dataset.kind] ?? 0 : "";
+  for (const cell of legend.querySelectorAll(".count")) cell.textContent = run.head ? counts[cell.dataset.kind] ?? 0 : "";
+}
+
+function drawOrigin(provenance) {
+  const words = TEXT.origin, { head } = run;
+  const formats = provenance && (provenance.dtype.draft === undefined || provenance.dtype.draft === provenance.dtype.target
+    ? provenance.dtype.target : say(words.dtypes, provenance.dtype));
+  const day = provenance && new Date(provenance.date).toLocaleDateString(TEXT.locale, { dateStyle: "medium", timeZone: "UTC" });
+  origin.replaceChildren(make("b", head.recorded ? "stamp recorded" : "stamp", head.recorded ? words.recorded : words.live),
+    make("span", "", head.title), ...(provenance ? [formats, provenance.device, day].map((text) => make("span", "", text)) : []));
 }
 
 let spokenAt = 0;
-function setStatus(phase, text, always) {
-  root.dataset.phase = phase;
-  status.textContent = text;
-  // A screen reader hears a short line now and then, not twenty a second.
-  if (always || Date.now() - spokenAt > 4000) { spokenAt = Date.now(); spoken.textContent = text; }
+function say_(text) {
+  spokenAt = Date.now();
+  spoken.textContent = text;
 }
 
-const progress = () => say(TEXT.status, { rounds: rounds.length, tokens: tokens.length });
+function setStatus(text, always) {
+  root.dataset.phase = run.phase;
+  status.textContent = text;
+  // A screen reader hears a short line now and then, not twenty a second.
+  if (always || Date.now() - spokenAt > 4000) say_(text);
+}
 
-function begin(parsed) {
-  head = parsed;
+const progress = () => say(TEXT.status, { rounds: run.rounds.length, tokens: run.tokens.length });
+
+function begin(head) {
+  const comparable = run.end && !run.end.partial && !head.recorded && run.head.prompt === head.prompt;
+  stopPlaying();
+  before = comparable ? run : null;
+  run = newRun(head);
   kinds = kindsOf(head);
-  rounds = []; tokens = []; counts = {}; pinned = looked = null;
-  strip.clear(); card.clear(); summary.clear(); table.clear();
-  notes.replaceChildren(...(head.notes || []).map((note) => make("p", "note", note)));
+  counts = {}; again = moved = at = hovered = null; pinned = false; follow = true;
+  top = Object.fromEntries(Object.keys(ENTROPY_MAXIMUM).map((measure) => [measure, 0.01]));
+  for (const part of [strip, card, scrubber, lanes, gauges, compare, summary, table, whatif]) part.clear();
+  notes.replaceChildren(...head.notes.map((note) => make("p", "note", note)));
+  drawOrigin(head.provenance);
   drawLegend();
-  setStatus("preparing", TEXT.phases.preparing, true);
+  setStatus(TEXT.phases.preparing, true);
 }
 
 function sync() {
@@ -79,54 +298,45 @@ function sync() {
   const first = value.slice(0, end);
   if (first !== headLine) { headLine = first; offset = end + 1; begin(JSON.parse(first)); }
   if (offset >= value.length) return;
-  for (const text of value.slice(offset).split("\n")) if (text) read(JSON.parse(text));
+  for (const text of value.slice(offset).split("\n")) if (text) take(readEvent(run, JSON.parse(text)));
   offset = value.length;
   drawCounts();
+  if (follow && run.rounds.length) {
+    // A finished run opens on what this page is about: the first token that FLy kept.
+    const opening = run.end ? run.rounds.find((round) => round.judged.verdicts.includes("deferred")) ?? run.rounds.find((round) => round.judged.cut !== null) ?? run.rounds[0]
+      : run.rounds[run.rounds.length - 1];
+    at = { round: opening.index, position: highlight(opening) };
+  }
+  if (run.end) {
+    scrubber.offer(Object.fromEntries(Object.keys(SEEK).map((kind) => [kind, sought(kind).length > 0])));
+    redraw();
+  } else redrawLater();
 }
 
-function read(event) {
-  if (event.tokens) {
-    const index = rounds.length, before = tokens.length;
-    strip.addRound(event, index, kinds);
-    rounds.push(event);
-    event.tokens.forEach((token, position) => {
-      tokens.push({ token, round: event, place: { round: index + 1, position: position + 1, size: event.k } });
-      counts[token.v] = (counts[token.v] ?? 0) + 1;
-    });
-    table.add(event, index, before, head.entropy);
-    setStatus("running", progress(), false);
+// Show one event. A round comes written out; of the others, see the table in explorer/ui/lines.py.
+function take(event) {
+  if (event.drafted) {
+    strip.addRound(run, event, kinds);
+    for (let position = 0; position < event.emitted; position++) {
+      const kind = kindAt(event.judged, position);
+      counts[kind] = (counts[kind] ?? 0) + 1;
+    }
+    for (const [measure, values] of Object.entries(event.entropy)) top[measure] = Math.max(top[measure], ...values);
+    table.add(run, event);
+    if (run.phase !== "running") run.phase = "running";
+    setStatus(progress(), false);
   } else if (event.phase) {
-    table.flush();
     const words = TEXT.phases[event.phase] + (event.message ? ": " + event.message : "");
-    setStatus(event.phase, tokens.length ? `${progress()}. ${words}` : words, true);
+    setStatus(run.tokens.length ? `${progress()}. ${words}` : words, true);
   } else if (event.tail) {
     strip.addTail(event.tail);
   } else if (event.end) {
-    table.flush();
-    const why = say(TEXT.ends[event.end], { budget: head.budget });
-    setStatus(event.partial ? "stopped" : "done", `${progress()}: ${why}`, true);
-    if (event.summary) summary.show(event, head);
+    const why = say(TEXT.ends[event.end], { budget: run.head.config.max_new_tokens });
+    setStatus(`${progress()}: ${why}`, true);
+    drawOrigin(event.provenance);
+    summary.show(run);
+    if (before && !event.partial) compare.show(before, run);
   }
-}
-
-function look(index) {
-  looked = index;
-  if (pinned === null) drawCard(index);
-}
-
-function pin(index, back) {
-  const was = pinned;
-  pinned = index;
-  strip.select(index);
-  if (index === null && looked === null) card.clear();
-  else drawCard(index ?? looked);
-  if (back && was !== null) strip.focus(was);
-  else if (index !== null) strip.reveal(index, card.root);
-}
-
-function drawCard(index) {
-  const at = tokens[index];
-  if (at) card.show(at.token, at.place, at.round, head, kinds, pinned !== null);
 }
 
 drawLegend();

@@ -15,12 +15,13 @@ from typing import Any, NoReturn
 from explorer import cases, distill, pacer, terminal
 from explorer.analysis.loosened import loosened, loosened_table
 from explorer.analysis.metrics import summarize
-from explorer.analysis.replay import first_change, replay
+from explorer.analysis.replay import first_change, replay, spans
 from explorer.config import POLICY_DEFAULTS, PRESETS, THETA_OF_MEASURE, DecodeConfig, Knob, knobs
 from explorer.errors import UserError
 from explorer.pieces import text_of
 from explorer.prompts import HELD_OUT
 from explorer.trace import Trace
+from explorer.verdicts import Verdict
 
 # Knobs of `sweep` that all its points share.
 SWEPT_ALIKE = ("entropy", "window_includes_mismatch", "drafter", "length", "block_size", "threshold", "growth", "statistic",
@@ -345,6 +346,14 @@ def _replay(args: argparse.Namespace) -> int:
         "after it conditional on the recorded text",
         file=sys.stderr,
     )
+    for name, span in zip(("exact", "counterfactual"), spans(rounds, trace)):
+        if span.passes:
+            refused = sum(count for verdict, count in span.counts.items() if verdict.is_rejected)
+            print(
+                f"replayed per round, {name}: rounds {span.passes}, tau {span.tau:.2f}, exact {span.counts[Verdict.EXACT]}, "
+                f"deferred {span.counts[Verdict.DEFERRED]}, rejected {refused}",
+                file=sys.stderr,
+            )
     return 0
 
 

@@ -6,11 +6,13 @@ differently, so every later round is counterfactual: conditional on the recorded
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 
 from explorer.config import ConfigError, DecodeConfig
 from explorer.trace import Round, Trace
-from explorer.verdicts import Judgement
+from explorer.verdicts import Judgement, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,27 @@ class ReplayedRound:
         """The ids this round commits under the new settings."""
         return (*recorded.drafted[: self.after.kept], recorded.replacement[self.after.kept])
 
+    def emitted(self, recorded: Round, stop_ids: Iterable[int]) -> tuple[int, ...]:
+        """The ids of this round that reach the text: all it commits, up to a stop id. Stop strings are not looked for again."""
+        if not self.changed:
+            return recorded.emitted
+        ids, stops = self.committed(recorded), frozenset(stop_ids)
+        end = next((index for index, token in enumerate(ids, 1) if token in stops), len(ids))
+        return ids[:end]
+
+
+@dataclass(slots=True)
+class Span:
+    """Figures of some rounds in a row, *replayed per round*: each judged on its own recorded text."""
+
+    passes: int = 0
+    tokens: int = 0  # emitted
+    counts: Counter[Verdict] = field(default_factory=Counter)
+
+    @property
+    def tau(self) -> float | None:
+        return self.tokens / self.passes if self.passes else None
+
 
 def replay(trace: Trace, config: DecodeConfig) -> list[ReplayedRound]:
     """Judge every round of the trace under the rule of `config`; raises ConfigError for a rule without a draft."""
@@ -47,3 +70,14 @@ def replay(trace: Trace, config: DecodeConfig) -> list[ReplayedRound]:
 def first_change(rounds: list[ReplayedRound]) -> int | None:
     """Index of the first round that commits other tokens, None where none does."""
     return next((round_.index for round_ in rounds if round_.changed), None)
+
+
+def spans(rounds: list[ReplayedRound], trace: Trace) -> tuple[Span, Span]:
+    """The figures of a replay: exact up to and including the first changed round, and counterfactual behind it."""
+    exact, counterfactual = Span(), Span()
+    for round_, recorded in zip(rounds, trace.rounds):
+        span = counterfactual if round_.counterfactual else exact
+        span.passes += 1
+        span.tokens += len(round_.emitted(recorded, trace.stop_ids))
+        span.counts.update(round_.after.verdicts)
+    return exact, counterfactual

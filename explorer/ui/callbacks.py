@@ -14,12 +14,13 @@ from typing import Any
 
 import gradio as gr
 
-from explorer.config import PRESETS, THETA_OF_MEASURE, DecodeConfig
+from explorer.config import PRESETS, DecodeConfig
 from explorer.errors import UserError
 from explorer.trace import Trace
-from explorer.ui import strip, texts
+from explorer.ui import charts, lines, texts
 from explorer.ui.backend import Backend
 from explorer.ui.controls import config_of, page_knobs
+from explorer.ui.recordings import Recording
 from explorer.ui.report import end_event
 
 log = logging.getLogger(__name__)
@@ -35,6 +36,8 @@ class Session:
 
     run: str = ""
     stopping: bool = False
+    trace: Trace | None = None  # of the last run that ended
+    recording: str = ""  # the recorded run on show, "" while it is another
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,11 @@ class Request:
     pair: str
     baseline: bool
     config: DecodeConfig
+
+
+def ready_pairs(backend: Backend) -> tuple[str, ...]:
+    """Names of the pairs that a run can use at once, or after a download it makes by itself."""
+    return tuple(pair.name for pair in backend.pairs() if pair.is_here or pair.is_embedded)
 
 
 def read_form(pairs: tuple[str, ...], prompt: Any, pair: Any, baseline: Any, *values: Any) -> Request:
@@ -60,39 +68,43 @@ def read_form(pairs: tuple[str, ...], prompt: Any, pair: Any, baseline: Any, *va
 
 
 class Callbacks:
-    """The page's event handlers over one backend."""
+    """The page's event handlers over one backend and the recorded runs."""
 
-    def __init__(self, backend: Backend):
+    def __init__(self, backend: Backend, recorded: tuple[Recording, ...] = ()):
         self._backend = backend
         self._titles = {pair.name: pair.title for pair in backend.pairs()}
+        self._recorded = {recording.name: recording for recording in recorded}
         self.pairs = tuple(self._titles)
+        self._ready = ready_pairs(backend)
 
     def prepare(self, session: Session, *form: Any) -> tuple[Any, ...]:
         """At once, not waiting for anybody: refuse a bad form, else clear the view and turn Run into Stop.
 
-        Outputs: view, Run, Stop, download.
+        Outputs: view, Run, Stop, recorded runs, download, charts.
         """
         try:
             request = read_form(self.pairs, *form)
         except UserError as error:
             raise _refusal(error) from None
-        session.run, session.stopping = secrets.token_hex(4), False
+        session.run, session.stopping, session.trace, session.recording = secrets.token_hex(4), False, None, ""
         return (
-            strip.header(session.run, request.pair, request.config),
+            self._header(session, request),
             *_buttons(running=True),
             gr.update(visible=False),
+            gr.update(open=False),
         )
 
     def run(self, session: Session, *form: Any) -> Iterator[tuple[Any, ...]]:
-        """Decode, streaming the growing text of the view; outputs as `prepare`, and last the state of the models."""
+        """Decode, streaming the growing text of the view; outputs as `prepare`, the state of the models for the charts."""
         request = read_form(self.pairs, *form)
-        text = strip.header(session.run, request.pair, request.config)
+        text = self._header(session, request)
         skip = gr.skip()
 
         sent, sent_at = len(text), 0.0
         try:
             for event in self._events(session, request):
                 if isinstance(event, Trace):
+                    session.trace = event
                     with tempfile.TemporaryDirectory() as folder:
                         path = Path(folder) / f"trace-{request.pair}-{session.run}.json"
                         event.save(path)
@@ -102,12 +114,12 @@ class Callbacks:
                     return
                 text += event
                 if len(text) > sent and monotonic() - sent_at >= UPDATE_SECONDS:
-                    yield text, skip, skip, skip, skip
+                    yield text, skip, skip, skip, skip, skip
                     sent, sent_at = len(text), monotonic()
             yield text, *_buttons(running=False), skip, skip  # stopped before there was anything to record
         except Exception as error:
             message = _message(error)
-            text += strip.line({"phase": "failed", "message": message})
+            text += lines.line({"phase": "failed", "message": message})
             yield text, *_buttons(running=False), skip, skip
             raise gr.Error(message, title=texts.FAILED_TITLE, print_exception=False) from None
 
@@ -126,22 +138,56 @@ class Callbacks:
             raise gr.Error(_message(error), print_exception=False) from None
         return {"text": trace.text, "summary": end_event(trace)["summary"], "trace": trace.to_json()}
 
+    def open_recording(self, session: Session, name: str) -> list[Any]:
+        """Show a recorded run, and set the page to what it was made with: view, prompt, pair, knobs, download, charts."""
+        if name not in self._recorded:
+            return [gr.skip()] * (5 + len(page_knobs()))
+        recording = self._recorded[name]
+        session.trace, session.recording = None, name
+        knobs = [getattr(recording.config, knob.name) for knob in page_knobs()]
+        return [
+            recording.text,
+            recording.prompt,
+            self._pair(recording.pair),
+            *knobs,
+            gr.update(visible=False),
+            gr.update(open=False),
+        ]
+
+    def charts(self, session: Session) -> Any:
+        """The charts of the run on show; a run that has not ended has none."""
+        recording = self._recorded.get(session.recording)
+        trace = session.trace or (recording.trace() if recording else None)
+        return gr.skip() if trace is None else charts.figure(trace)
+
+    def same_prompt(self, event: gr.EventData) -> list[Any]:
+        """The prompt and the pair of the run in the view, for a run of its own beside it."""
+        prompt, pair = getattr(event, "prompt", None), getattr(event, "pair", None)
+        return [prompt if isinstance(prompt, str) else gr.skip(), self._pair(pair)]
+
+    def _pair(self, name: Any) -> Any:
+        """The choice of a pair that a run can use at once; any other pair leaves the choice as it is."""
+        return name if name in self._ready else gr.skip()
+
+    def _header(self, session: Session, request: Request) -> str:
+        return lines.header(session.run, request.pair, self._titles[request.pair], request.prompt, request.config)
+
     def _in_memory(self, pair: str) -> str:
         return readiness_html(texts.WARM_READY.format(pair=self._titles[pair]))
 
     def _events(self, session: Session, request: Request) -> Iterator[str | Trace]:
         """The lines of a run as they come about, and its trace at the end (none where it was stopped too early)."""
         backend, config = self._backend, request.config
-        yield strip.line({"phase": "loading"})
+        yield lines.line({"phase": "loading"})
         loading = backend.load(request.pair)
         pair = yield from self._long_step(session, loading, "loading")
         if pair is None:
-            yield strip.line({"phase": "stopped"})
+            yield lines.line({"phase": "stopped"})
             return
         prompt = pair.encode(request.prompt, config.raw_prompt)
         recorder = backend.recorder(pair, prompt, config)
-        encoder = strip.StripEncoder(pair.vocabulary, pair.stop_ids)
-        yield strip.line({"phase": "running"})
+        encoder = lines.RunEncoder(pair.vocabulary, pair.stop_ids)
+        yield lines.line({"phase": "running"})
         rounds = backend.decode(pair, prompt, config)
         try:
             for round_ in rounds:
@@ -158,10 +204,10 @@ class Callbacks:
             yield tail
         baseline = None
         if request.baseline and recorder.ended and not session.stopping:
-            yield strip.line({"phase": "baseline"})
+            yield lines.line({"phase": "baseline"})
             baseline = yield from self._long_step(session, backend.baseline(pair, prompt, config), "baseline")
         trace = recorder.trace(baseline)
-        yield strip.line(end_event(trace))
+        yield lines.line(end_event(trace))
         yield trace
 
     def _long_step(self, session: Session, step: Any, phase: str) -> Any:
@@ -175,25 +221,13 @@ class Callbacks:
                 step.close()
                 return None
             # An empty event sends nothing new, but what waits for its turn goes out.
-            yield strip.line({"phase": phase, "message": message}) if message else ""
-
-
-def preset_values(name: str) -> list[Any]:
-    """Rule and loose knobs of a preset; what is not a preset changes nothing."""
-    if name not in PRESETS:
-        return [gr.skip()] * (1 + len(LOOSE_KNOBS))
-    return ["fly", *(PRESETS[name].settings[knob] for knob in LOOSE_KNOBS)]
+            yield lines.line({"phase": phase, "message": message}) if message else ""
 
 
 def preset_of(*values: Any) -> str:
     """The preset that the loose knobs stand on, or "" for none."""
     settings = dict(zip(LOOSE_KNOBS, values))
     return next((name for name, preset in PRESETS.items() if preset.settings == settings), "")
-
-
-def theta_of(measure: str) -> Any:
-    """The two measures are not interchangeable: a new one brings its own theta."""
-    return THETA_OF_MEASURE.get(measure, gr.skip())
 
 
 def notes_html(*values: Any) -> str:
@@ -210,8 +244,13 @@ def readiness_html(message: str) -> str:
     return f"<p class='readiness'>{html.escape(message)}</p>"
 
 
-def _buttons(running: bool) -> tuple[Any, Any]:
-    return gr.update(interactive=not running), gr.update(interactive=running)
+def _buttons(running: bool) -> tuple[Any, Any, Any]:
+    """Run, Stop, and the recorded runs: none of them is on show while a run is, or after it."""
+    return (
+        gr.update(interactive=not running),
+        gr.update(interactive=running),
+        gr.update(value=None, interactive=not running),
+    )
 
 
 def _refusal(error: UserError) -> gr.Error:

@@ -9,8 +9,14 @@ import gradio as gr
 from explorer.config import ConfigError, DecodeConfig, Knob, knobs
 from explorer.ui import texts
 
-ADVANCED = ("temperature", "seed", "raw_prompt")
-_CHOICE_LABELS = {"rule": texts.RULE_LABELS, "entropy": texts.ENTROPY_LABELS, "drafter": texts.DRAFTER_LABELS}
+# Knobs that most visitors never turn: sampling, and those of single length policies.
+ADVANCED = ("block_size", "threshold", "growth", "statistic", "least_draft", "temperature", "seed", "raw_prompt")
+_CHOICE_LABELS = {
+    "rule": texts.RULE_LABELS,
+    "entropy": texts.ENTROPY_LABELS,
+    "drafter": texts.DRAFTER_LABELS,
+    "length": texts.LENGTH_LABELS,
+}
 
 
 def page_knobs() -> tuple[Knob, ...]:
@@ -18,17 +24,17 @@ def page_knobs() -> tuple[Knob, ...]:
     return tuple(knob for knob in knobs() if knob.kind is not tuple and len(knob.choices) != 1)
 
 
-def control(knob: Knob) -> gr.components.Component:
-    """The control of one knob, with its range, default and help from the table."""
-    component = _control(knob)
+def control(knob: Knob, value: Any = None) -> gr.components.Component:
+    """The control of one knob, with its range, default and help from the table; `value` in place of the default."""
+    component = _control(knob, knob.default if value is None else value)
     # Gradio's own range check would answer first, without the knob's name. (A subclass would have to bring its own page
     # assets, so the one instance is changed.)
     component.preprocess = lambda payload: payload
     return component
 
 
-def _control(knob: Knob) -> gr.components.Component:
-    common = {"label": knob.label, "info": knob.help, "value": knob.default, "elem_id": f"knob-{knob.name}"}
+def _control(knob: Knob, value: Any) -> gr.components.Component:
+    common = {"label": knob.label, "info": knob.help, "value": value, "elem_id": f"knob-{knob.name}"}
     if knob.kind is bool:
         return gr.Checkbox(**common)
     if knob.choices:

@@ -10,35 +10,60 @@ from typing import Any
 
 import gradio as gr
 
-from explorer.config import PRESETS, DecodeConfig
+from explorer.config import POLICY_DEFAULTS, PRESETS, THETA_OF_MEASURE, DecodeConfig
 from explorer.ui import callbacks as cb
 from explorer.ui import texts
 from explorer.ui.backend import Backend
 from explorer.ui.controls import ADVANCED, control, page_knobs
+from explorer.ui.recordings import Recording, recordings
 from explorer.ui.runview import run_view
 from explorer.ui.warmup import Warmup
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "prompts.jsonl"
 MODEL = {"concurrency_id": "model", "concurrency_limit": 1}  # one run at a time, whoever asks
 QUIET = {"show_progress": "hidden", "api_visibility": "private"}  # of small events
+SCRIPT = {"api_visibility": "private", "trigger_mode": "multiple", "queue": False}  # of events that end in the browser
 
 # On a phone the settings would push the text off the first screen.
 _NARROW = "() => { if (innerWidth < 768) document.querySelector('#settings > button[aria-expanded=true], #settings > button.open')?.click(); }"
 _TOGGLE = "() => { document.body.classList.toggle('dark'); }"
 
+# Thresholds move without the server: the view hears of every control at once, and judges the rounds it shows again.
+_TELL = """(...values) => {
+  const settings = Object.fromEntries(%s.map((name, index) => [name, values[index]]));
+  document.dispatchEvent(new CustomEvent("explorer-controls", { detail: settings }));
+  const presets = %s;
+  return Object.keys(presets).find((name) => Object.keys(presets[name]).every((knob) => presets[name][knob] === settings[knob])) ?? "";
+}"""
+_PRESET = (
+    "(name, ...now) => { const preset = %s[name]; return preset ? ['fly', ...%s.map((knob) => preset[knob])] : now; }"
+)
+_THETA = "(measure, now) => (%s)[measure] ?? now"
+_POLICY = "(policy, ...now) => %s.map((knob, index) => (%s)[policy]?.[knob] ?? now[index])"
+_WANTED = "() => document.querySelector('#run-view .run-view').wanted"
 
-def build_page(backend: Backend | None = None, warm: bool = False) -> gr.Blocks:
-    """The whole page over one backend. `warm`: load the default pair in the background at the first visit."""
+
+def build_page(
+    backend: Backend | None = None, warm: bool = False, recorded: tuple[Recording, ...] | None = None
+) -> gr.Blocks:
+    """The whole page over one backend. `warm`: load the default pair in the background at the first visit.
+
+    recorded: the runs to choose from, the first one open; None reads those in examples/runs.
+    """
     backend = backend or Backend()
-    handlers = cb.Callbacks(backend)
+    if recorded is None:
+        recorded = recordings({pair.name: pair.title for pair in backend.pairs()}, cb.ready_pairs(backend))
+    handlers = cb.Callbacks(backend, recorded)
+    opened = recorded[0] if recorded else None
     with gr.Blocks(title=texts.TITLE, analytics_enabled=False, delete_cache=(3600, 86400)) as page:
-        session = gr.State(cb.Session())
+        session = gr.State(cb.Session(recording=opened.name if opened else ""))
         with gr.Row(elem_id="masthead"):
             gr.HTML(f"<h1>{html.escape(texts.TITLE)}</h1><p class='lead'>{html.escape(texts.LEAD)}</p>")
             toggle = gr.Button(texts.THEME_TOGGLE, size="sm", variant="secondary", elem_id="theme-toggle")
         with gr.Row(elem_id="composer"):
             prompt = gr.Textbox(
                 label=texts.PROMPT_LABEL,
+                value=opened.prompt if opened else "",
                 placeholder=texts.PROMPT_PLACEHOLDER,
                 lines=2,
                 max_lines=8,
@@ -60,43 +85,63 @@ def build_page(backend: Backend | None = None, warm: bool = False) -> gr.Blocks:
         )
         with gr.Row(elem_id="work"):
             with gr.Column(scale=0, min_width=296, elem_id="rail"), gr.Accordion(texts.SETTINGS, elem_id="settings"):
-                controls, pair, preset, baseline, notes, readiness = _settings(backend)
+                controls, pair, preset, baseline, notes, readiness = _settings(backend, opened)
             with gr.Column(scale=1, min_width=0, elem_id="main"):
-                view = run_view()
+                picker = gr.Dropdown(
+                    [(recording.label, recording.name) for recording in recorded],
+                    value=opened.name if opened else None,
+                    label=texts.RECORDINGS_LABEL,
+                    visible=bool(recorded),
+                    elem_id="recordings",
+                )
+                view = run_view(opened.text if opened else "")
+                with gr.Accordion(texts.CHARTS_LABEL, open=False, elem_id="charts") as charts:
+                    plot = gr.Plot(show_label=False, elem_id="plot")
                 download = gr.DownloadButton(texts.DOWNLOAD, visible=False, size="sm", elem_id="download")
 
         knob_inputs = list(controls.values())
         form = [session, prompt, pair, baseline, *knob_inputs]
-        outputs = [view, run, stop, download]
+        outputs = [view, run, stop, picker, download]
         # Through the queue, because only there a refusal becomes a message on the page; but never waiting for a run.
-        prepared = gr.on([run.click, prompt.submit], handlers.prepare, form, outputs, concurrency_limit=None, **QUIET)
-        prepared.success(
-            handlers.run,
-            form,
-            [*outputs, readiness],
-            api_name="page_run",
-            show_progress="minimal",
-            show_progress_on=[readiness],  # where the place in the queue shows
-            api_visibility="private",
-            **MODEL,
+        prepared = gr.on(
+            [run.click, prompt.submit], handlers.prepare, form, [*outputs, charts], concurrency_limit=None, **QUIET
         )
+        # "Re-run with these" in the view: the prompt and pair of the run it shows, the settings of the controls.
+        again = view.rerun(handlers.same_prompt, None, [prompt, pair], queue=False, **QUIET)
+        again = again.then(handlers.prepare, form, [*outputs, charts], concurrency_limit=None, **QUIET)
+        for ready, name in ((prepared, "page_run"), (again, "page_rerun")):
+            ready.success(
+                handlers.run,
+                form,
+                [*outputs, readiness],
+                api_name=name,
+                show_progress="minimal",
+                show_progress_on=[readiness],  # where the place in the queue shows
+                api_visibility="private",
+                **MODEL,
+            )
         stop.click(handlers.stop, [session], [stop], queue=False, **QUIET)
+        opening = [view, prompt, pair, *knob_inputs, download, charts]
+        picker.input(handlers.open_recording, [session, picker], opening, queue=False, **QUIET)
+        charts.expand(handlers.charts, [session], [plot], queue=False, **QUIET)
         toggle.click(None, js=_TOGGLE, api_visibility="private")
 
         loose = [controls[name] for name in cb.LOOSE_KNOBS]
-        preset.input(cb.preset_values, [preset], [controls["rule"], *loose], queue=False, **QUIET)
-        controls["entropy"].input(cb.theta_of, [controls["entropy"]], [controls["theta"]], queue=False, **QUIET)
-        changes = [component.change for component in knob_inputs]
-        gr.on(
-            [component.change for component in loose],
-            cb.preset_of,
-            loose,
-            [preset],
-            queue=False,
-            trigger_mode="always_last",
-            **QUIET,
+        rule = [controls["rule"], *loose]
+        presets = json.dumps({name: preset.settings for name, preset in PRESETS.items()})
+        tell = _TELL % (json.dumps(list(controls)), presets)
+        gr.on([component.change for component in knob_inputs], None, knob_inputs, [preset], js=tell, **SCRIPT)
+        preset.input(None, [preset, *rule], rule, js=_PRESET % (presets, json.dumps(cb.LOOSE_KNOBS)), **SCRIPT)
+        measure = [controls["entropy"], controls["theta"]]
+        controls["entropy"].input(
+            None, measure, [controls["theta"]], js=_THETA % json.dumps(THETA_OF_MEASURE), **SCRIPT
         )
-        gr.on(changes, cb.notes_html, knob_inputs, [notes], queue=False, trigger_mode="always_last", **QUIET)
+        started = sorted({knob for defaults in POLICY_DEFAULTS.values() for knob in defaults})
+        policy = _POLICY % (json.dumps(started), json.dumps(POLICY_DEFAULTS))
+        starting = [controls[knob] for knob in started]
+        controls["length"].input(None, [controls["length"], *starting], starting, js=policy, **SCRIPT)
+        view.wanted(None, None, rule, js=_WANTED, **SCRIPT)
+        view.settled(cb.notes_html, knob_inputs, [notes], queue=False, **QUIET)
         page.load(Warmup(backend, warm).watch, None, [readiness], concurrency_limit=None, **QUIET)
         page.load(None, js=_NARROW, api_visibility="private")
         _api(handlers)
@@ -104,13 +149,14 @@ def build_page(backend: Backend | None = None, warm: bool = False) -> gr.Blocks:
     return page
 
 
-def _settings(backend: Backend) -> tuple[Any, ...]:
+def _settings(backend: Backend, opened: Recording | None) -> tuple[Any, ...]:
     """The rail of settings, generated from the table of knobs: (controls by name, pair, preset, baseline, notes, readiness)."""
     controls: dict[str, Any] = {}
     known = backend.pairs()
+    standing = opened.config if opened else DecodeConfig()
     pair = gr.Dropdown(
         [(_pair_label(pair), pair.name) for pair in known],
-        value=known[0].name,
+        value=opened.pair if opened and opened.pair in cb.ready_pairs(backend) else known[0].name,
         label=texts.PAIR_LABEL,
         info=texts.PAIR_INFO,
         elem_id="pair",
@@ -120,16 +166,16 @@ def _settings(backend: Backend) -> tuple[Any, ...]:
     for knob in page_knobs():
         if knob.name in ADVANCED:
             continue
-        controls[knob.name] = control(knob)
+        controls[knob.name] = control(knob, getattr(standing, knob.name))
         if knob.name == "rule":
             labels = [(_preset_label(name), name) for name in PRESETS] + [(texts.PRESET_CUSTOM, "")]
-            standing = cb.preset_of(*(getattr(DecodeConfig(), name) for name in cb.LOOSE_KNOBS))
-            preset = gr.Dropdown(labels, value=standing, label=texts.PRESET_LABEL, elem_id="preset")
+            named = cb.preset_of(*(getattr(standing, name) for name in cb.LOOSE_KNOBS))
+            preset = gr.Dropdown(labels, value=named, label=texts.PRESET_LABEL, elem_id="preset")
     baseline = gr.Checkbox(False, label=texts.BASELINE_LABEL, info=texts.BASELINE_INFO, elem_id="baseline")
     with gr.Accordion(texts.ADVANCED, open=False, elem_id="advanced"):
         for knob in page_knobs():
             if knob.name in ADVANCED:
-                controls[knob.name] = control(knob)
+                controls[knob.name] = control(knob, getattr(standing, knob.name))
     notes = gr.HTML("", elem_id="notes")
     ordered = {knob.name: controls[knob.name] for knob in page_knobs()}
     return ordered, pair, preset, baseline, notes, readiness

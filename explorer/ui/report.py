@@ -8,6 +8,7 @@ from typing import Any
 from explorer.analysis.metrics import Summary, summarize
 from explorer.pieces import text_of
 from explorer.trace import Trace
+from explorer.ui.lines import origin
 
 CONTEXT_TOKENS = 6  # of each text shown at a divergence
 
@@ -18,6 +19,7 @@ def end_event(trace: Trace) -> dict[str, Any]:
     return {
         "end": trace.stop.reason,
         "partial": trace.partial,
+        "provenance": origin(trace.provenance),
         "summary": {
             "tokens": summary.tokens,
             "passes": summary.passes,

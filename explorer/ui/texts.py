@@ -10,16 +10,29 @@ from typing import Any
 TITLE = "Speculative decoding explorer"
 LEAD = (
     "A fast draft model guesses several tokens ahead; the target model checks them all in one pass. "
-    "Colour and mark show what became of each guess."
+    "Colour and mark show what became of each guess. Deferred ones are FLy's: guesses the target would not have made itself, "
+    "kept because it was unsure and the draft went on well."
 )
 
 PROMPT_LABEL = "Prompt"
 PROMPT_PLACEHOLDER = "Ask for something, or pick an example below."
 EXAMPLES_LABEL = "Examples"
+RECORDINGS_LABEL = "Recorded runs"
+RECORDING_LABEL = "{prompt} · {pair}"
 RUN = "Run"
 STOP = "Stop"
 DOWNLOAD = "Download trace (JSON)"
 THEME_TOGGLE = "Light / dark"
+
+CHARTS_LABEL = "Charts to zoom and export"
+CHARTS = {
+    "seconds": "Seconds of each round, measured; the prefill is not shown",
+    "entropies": "Every disagreement by both entropies",
+    "round": "round",
+    "normalized": "normalized entropy",
+    "top3": "top-3 entropy, nats",
+    "place": "round {round}, position {position}",
+}
 
 SETTINGS = "Settings"
 ADVANCED = "Advanced"
@@ -31,6 +44,13 @@ BASELINE_LABEL = "Compare with plain greedy"
 BASELINE_INFO = "Also lets the target write alone, for its own text and speed. Takes as long again, or longer."
 RULE_LABELS = {"fly": "FLy, loose", "exact": "Exact match", "autoregressive": "Target alone"}
 DRAFTER_LABELS = {"model": "Draft model", "lookup": "Prompt lookup", "model+lookup": "Both"}
+LENGTH_LABELS = {
+    "fixed": "Fixed",
+    "pacer": "PACER",
+    "confidence": "Confidence",
+    "entropy": "Entropy",
+    "heuristic": "Heuristic",
+}
 ENTROPY_LABELS = {"normalized": "Normalized", "top3": "Top 3"}
 
 PAIR_HERE = "{title}"
@@ -64,11 +84,21 @@ VIEW: dict[str, Any] = {
         "correction": {"name": "correction", "mark": "C", "means": "draft token refused, the target's own instead"},
         "bonus": {"name": "bonus", "mark": "B", "means": "whole draft kept, the target adds one"},
     },
+    # Kinds that are no part of the text: refused, or thrown away behind a cut.
+    "others": {
+        "rejected:gate": {"name": "refused: target sure", "short": "target sure", "mark": "G"},
+        "rejected:window": {"name": "refused: second mismatch in the window", "short": "second mismatch", "mark": "W"},
+        "rejected:edge": {"name": "refused: window does not fit", "short": "window too long", "mark": "F"},
+        "rejected:stop": {"name": "refused: stop token", "short": "stop token", "mark": "S"},
+        "rejected": {"name": "refused: mismatch", "short": "mismatch", "mark": "R"},
+        "discarded": {"name": "discarded behind the cut", "short": "discarded", "mark": "·"},
+    },
     "alone": {"name": "target", "means": "written by the target alone"},
+    "locale": "en-GB",
+    "origin": {"recorded": "Recorded run", "live": "Live run", "dtypes": "target {target}, draft {draft}"},
     "legend": "What the marks mean",
     "show_refused": "Show refused drafts",
     "strip": "Generated text, token by token",
-    "strip_help": "Arrow keys move between tokens, Enter pins the details, Escape lets go.",
     "empty": "The text appears here as it is written, round by round.",
     "idle": "Ready.",
     "status": "Round {rounds}, {tokens} tokens",
@@ -101,7 +131,8 @@ VIEW: dict[str, Any] = {
         "sources": {"lookup": "drafted by looking it up in the text so far"},
         "refused": "Refused draft token",
         "alternatives": "What the target considered",
-        "roles": {"exact": "both", "deferred": "draft's, kept", "correction": "target's own", "bonus": "target's own", "choice": "target's own", "refused": "draft's, refused"},
+        "roles": {"both": "both", "kept": "draft's, kept", "choice": "target's own", "refused": "draft's, refused", "draft": "draft's"},
+        "rejudged": "Under the moved settings. In the run itself: {kind}",
         "entropy": "How unsure the target is",
         "normalized": "normalized entropy",
         "top3": "top-3 entropy, nats",
@@ -114,13 +145,14 @@ VIEW: dict[str, Any] = {
     "reasons": {
         "exact": "Draft and target agree on this token.",
         "exact_sampled": "The target's draw accepts the drafted token.",
-        "deferred": "The target would have written {choice}, but it is unsure here (entropy {h}, θ {theta}) and the next {n} drafted tokens all match. The draft's token stays.",
-        "deferred_alone": "The target would have written {choice}, but it is unsure here (entropy {h}, θ {theta}). The draft's token stays.",
-        "rejected:gate": "The draft said {draft}. The target is sure here (entropy {h}, below θ {theta}), so its own token stands.",
-        "rejected:window": "The draft said {draft}. The target is unsure here (entropy {h}, θ {theta}), but another mismatch follows {m} further on, inside the look-ahead window of {w}. The target's own token stands.",
-        "rejected:edge": "The draft said {draft}. The target is unsure here (entropy {h}, θ {theta}) and nothing spoke against it, but the window of {w} does not fit in the rest of the draft. The target's own token stands.",
+        "deferred": "The target would have written {choice}, but it is unsure here (entropy {h}, θ\u00a0{theta}) and the next {n} drafted tokens all match. The draft's token stays.",
+        "deferred_alone": "The target would have written {choice}, but it is unsure here (entropy {h}, θ\u00a0{theta}). The draft's token stays.",
+        "rejected:gate": "The draft said {draft}. The target is sure here (entropy {h}, below θ\u00a0{theta}), so its own token stands.",
+        "rejected:window": "The draft said {draft}. The target is unsure here (entropy {h}, θ\u00a0{theta}), but another mismatch follows {m} further on, inside the look-ahead window of {w}. The target's own token stands.",
+        "rejected:edge": "The draft said {draft}. The target is unsure here (entropy {h}, θ\u00a0{theta}) and nothing spoke against it, but the window of {w} does not fit in the rest of the draft. The target's own token stands.",
         "rejected:stop": "The draft said {draft}. The end of the text is at stake here, and that is never loosened: the target's own token stands.",
         "rejected": "The draft said {draft}. Under the exact rule every mismatch is refused: the target's own token stands.",
+        "discarded": "The draft was cut at position {cut}. What stands behind the cut builds on the refused token, so it is thrown away unjudged.",
         "bonus": "The whole draft of {k} was kept, and the same target pass gives one token more.",
         "bonus_no_room": "There was no room left to draft: the target adds the last token.",
         "alone": "No draft: the target writes every token itself.",
@@ -150,13 +182,144 @@ VIEW: dict[str, Any] = {
         "time": "Where {seconds} s went, measured",
         "time_forwards": "{share} inside the models' forward passes",
         "times": {"prefill": "prefill", "draft": "drafting", "preverify": "pre-verifying", "verify": "verifying", "other": "other"},
+        "acceptance": {
+            "title": "Acceptance by position in the draft",
+            "note": "Solid: rounds that kept it. Pale: rounds that reached it, because all before it was kept. Above: kept of reached, in %. {rounds} rounds in all.",
+            "numbers": "As numbers",
+            "position": "Position",
+            "kept": "Kept",
+            "reached": "Reached",
+            "of_reached": "Of reached",
+            "of_all": "Of all rounds",
+        },
+        "lengths": {
+            "title": "Tokens per round",
+            "note": "How many rounds committed so many tokens, the target's own counted. The longest draft had {size} tokens, in round {round}.",
+            "numbers": "As numbers",
+            "tokens": "Tokens",
+            "rounds": "Rounds",
+        },
         "fidelity": "Against the target's own greedy text",
         "divergence": "First divergence at token {index}: the target alone goes on with {theirs}, this run with {ours}.",
         "no_divergence": "No divergence in {tokens} tokens.",
         "logprob": "Mean target log-probability per token {ours} nats, the target's own text {theirs}.",
     },
+    "scrubber": {
+        "title": "Rounds of the run",
+        "range": "Round",
+        "place": "Round {round} of {rounds}",
+        "play": "Play",
+        "pause": "Pause",
+        "back": "Previous round",
+        "forth": "Next round",
+        "seek": "Next",
+        "seeks": {"disagreement": "disagreement", "deferred": "deferred", "refused": "refused"},
+        "keys": "Keys, with a token in focus: arrows move, Enter pins, Escape lets go; [ and ] step rounds, P plays, N finds the next disagreement, D deferred, R refused, with Shift the one before.",
+    },
+    "lanes": {
+        "title": "One round, position by position",
+        "heading": "Round {round} of {rounds}",
+        "outcome": "{size} tokens drafted, {kept} kept, one more from the target",
+        "outcome_alone": "no draft, one token from the target",
+        "columns": "Positions of the round",
+        "own": "own",
+        "rows": {"position": "Position", "draft": "Draft says", "target": "Target says", "verdict": "Verdict", "entropy": "Target's doubt", "window": "Look-ahead", "blocks": "PACER"},
+        "agrees": "the same",
+        "sources": {"lookup": "looked up"},
+        "was": "in the run: {kind}",
+        "theta": "θ {theta}",
+        "windows": {
+            "held": "all match: held",
+            "none": "no window to hold",
+            "broken": "broken, {m} on",
+            "edge": "needs {w}, {left} left",
+            "shut": "below θ",
+            "stop": "stop token",
+        },
+        "blocks": {"passed": "mean {mean}, threshold {threshold}: go on", "stopped": "mean {mean}, threshold {threshold}: stop", "unscored": "not scored"},
+        "sentence": {
+            "alone": "No draft: the target wrote {token} itself.",
+            "kept": "{kept} of {size} drafted tokens kept.",
+            "deferred": "At {position} the target would say {target} instead of {draft}, but its entropy {h} is at or above θ\u00a0{theta} and the next {n} match: deferred and kept.",
+            "rejected:gate": "At {position} the draft says {draft}, the target {target} with entropy {h}, below θ\u00a0{theta}: refused, the target is sure.",
+            "rejected:window": "At {position} the draft says {draft}, the target {target} with entropy {h}, but another mismatch follows {m} further on, inside the window of {w}: refused.",
+            "rejected:edge": "At {position} the draft says {draft}, the target {target} with entropy {h}, but its window needs {w} drafted tokens behind it and has {left}: refused.",
+            "rejected:stop": "At {position} the draft says {draft}, the target {target}: a stop token is never loosened, refused.",
+            "rejected": "At {position} the draft says {draft}, the target {target}: refused.",
+            "bonus": "All kept, so the target adds {token}.",
+            "stopped": "PACER ended the draft after {size}: a block's mean score {mean} is below its threshold {threshold}. Rightly so, the draft was cut at {cut} already.",
+            "stopped_early": "PACER ended the draft after {size}: a block's mean score {mean} is below its threshold {threshold}. All of it was kept, so more might have been.",
+        },
+    },
+    "gauges": {
+        "title": "Where the target doubts",
+        "lead": "Each mark is one of {count} disagreements between draft and target, placed by the target's entropy there.",
+        "drag": "Drag θ to see what would change.",
+        "handle": "Theta on the {measure}",
+        "value": "θ {theta}: {sure} below, {unsure} at or above",
+        "sure": "below θ: the target is sure, refused",
+        "unsure": "at or above θ: kept if the window holds",
+        "use": "Judge by this measure",
+        "not_used": "not used by the settings in force",
+        "outcomes": {
+            "deferred": "deferred, kept",
+            "rejected:gate": "target sure",
+            "rejected:window": "second mismatch in the window",
+            "rejected:edge": "window does not fit",
+            "rejected:stop": "stop token",
+            "rejected": "refused, exact rule",
+            "discarded": "behind a cut, not judged",
+        },
+        "why": "Why the two measures can disagree",
+        "why_text": "The top-3 sum looks only at the three likeliest tokens. Spread the probability evenly over more and more tokens and it rises, then falls: over 36 tokens it is 0.299, just below the released threshold of 0.3, so a target that has no idea at all counts as sure. The normalized entropy keeps rising.",
+        "why_axis": "Both measures of a probability spread evenly over 1 to 1000 tokens",
+    },
+    "whatif": {
+        "title": "What if",
+        "moved": "{name} {now} instead of {was}",
+        "knobs": {"rule": "rule", "entropy": "measure", "theta": "θ", "window": "W", "window_includes_mismatch": "window includes the mismatch"},
+        "values": {"fly": "FLy", "exact": "exact", "autoregressive": "target alone", "normalized": "normalized", "top3": "top 3", "true": "yes", "false": "no"},
+        "same": "No round would end differently: the run would be the same.",
+        "parts": "Round {round} is the first to end differently. Exact up to there; behind it the text itself would go on differently.",
+        "parts_last": "Only the last round would end differently.",
+        "lost": "{lost} drafted tokens lost: {refused} refused, {behind} behind them.",
+        "lost_alone": "{lost} drafted tokens lost, all refused.",
+        "gained": "{gained} drafted tokens gained.",
+        "exact": "Rounds 1 to {to}, exact, replayed",
+        "exact_one": "Round 1, exact, replayed",
+        "counterfactual": "Rounds {from} to {to}, counterfactual, replayed per round",
+        "tau": "τ",
+        "deferred": "deferred",
+        "refused": "refused",
+        "boundary": "from here counterfactual",
+        "rerun": "Re-run with these",
+        "reset": "Back to the run's own",
+        "other_pair": "A re-run uses the pair chosen in the settings: the recorded one is not on this machine.",
+        "refusals": {
+            "alone": "A run of the target alone has no drafts to judge: this needs a real run.",
+            "window": "A window that includes the mismatch needs W of at least 1.",
+        },
+    },
+    "compare": {
+        "title": "Two runs of this prompt",
+        "recorded": "Recorded",
+        "before": "Before",
+        "after": "Now",
+        "pair": "pair",
+        "knobs": {"rule": "rule", "entropy": "measure", "theta": "θ", "window": "W", "window_includes_mismatch": "window includes the mismatch", "drafter": "drafter", "length": "length policy", "draft_length": "draft length K", "max_new_tokens": "budget", "temperature": "temperature", "seed": "seed", "raw_prompt": "raw prompt"},
+        "tau": "tokens per target pass (τ)",
+        "kept": "drafted tokens kept per round",
+        "speed": "tokens per second, measured",
+        "tokens": "tokens",
+        "deferred": "deferred",
+        "refused": "refused",
+        "parting": "The texts part at token {index}.",
+        "same": "Both wrote the same text.",
+        "speeds": "Both speeds were measured here, one after the other.",
+        "other_machine": "The speeds were measured at different places or times: compare the other figures.",
+    },
     "rounds": {
-        "title": "Rounds",
+        "title": "All rounds as a table",
         "caption": "One row per target pass",
         "round": "Round",
         "drafted": "Drafted",

@@ -26,14 +26,14 @@ def browser():
 
 @pytest.fixture(scope="session")
 def serve():
-    """Serve the page over a backend; returns its address."""
+    """Serve the page over a backend, with recorded runs if it is given any; returns its address."""
     from explorer.ui.page import build_page
     from explorer.ui.theme import launch_options
 
     pages = []
 
-    def start(backend) -> str:
-        page = build_page(backend)
+    def start(backend, recorded=()) -> str:
+        page = build_page(backend, recorded=recorded)
         _, url, _ = page.launch(prevent_thread_lock=True, quiet=True, server_name="127.0.0.1", **launch_options())
         pages.append(page)
         return url.rstrip("/")
@@ -84,6 +84,7 @@ def run():
             page.fill("#knob-max_new_tokens input[type=number]", str(budget))
             page.press("#knob-max_new_tokens input[type=number]", "Tab")
         page.click("#run")
+        page.wait_for_selector("#run-view .stamp:not(.recorded)")  # a recorded run on show is at its end already
         page.wait_for_selector(f"#run-view .run-view[data-phase={end}]")
         page.wait_for_selector("#run:not([disabled])")
 

@@ -73,7 +73,7 @@ def main() -> None:
     from playwright.sync_api import sync_playwright
 
     backend = TimedBackend()
-    page_ = build_page(backend)
+    page_ = build_page(backend, recorded=())
     _, url, _ = page_.launch(prevent_thread_lock=True, quiet=True, **launch_options())
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import gradio as gr
 import pytest
@@ -11,6 +12,7 @@ from explorer.config import PRESETS
 from explorer.trace import Trace
 from explorer.ui import callbacks as cb
 from explorer.ui.controls import page_knobs
+from explorer.ui.recordings import recordings
 
 
 def form(prompt="go", pair="scripted", baseline=False, **changes):
@@ -74,8 +76,8 @@ def test_the_trace_to_download_is_the_run(handlers):
     values = form()
     handlers.prepare(session, *values)
     for output in handlers.run(session, *values):
-        if isinstance(output[3], dict) and output[3].get("value"):
-            path = Path(output[3]["value"])
+        if isinstance(output[4], dict) and output[4].get("value"):
+            path = Path(output[4]["value"])
             trace = Trace.load(path)
     assert trace.stop.reason == "budget"
     assert not path.exists()  # a server that runs for weeks keeps no pile of them
@@ -85,7 +87,7 @@ def test_stop_keeps_what_is_there_and_closes_the_run(handlers, backend):
     session, values = cb.Session(), form()
     handlers.prepare(session, *values)
     for output in handlers.run(session, *values):
-        if '"tokens"' in output[0]:
+        if '"d":' in output[0]:
             handlers.stop(session)
     *_, last = events(output[0])
     assert (last["end"], last["partial"], last["summary"]["passes"]) == ("user", True, 1)
@@ -96,7 +98,7 @@ def test_a_visitor_who_leaves_closes_the_run(handlers, backend):
     session, values = cb.Session(), form()
     handlers.prepare(session, *values)
     running = handlers.run(session, *values)
-    while '"tokens"' not in next(running)[0]:
+    while '"d":' not in next(running)[0]:
         pass
     running.close()
     assert backend.closed == 1
@@ -149,7 +151,7 @@ def test_hostile_text_ends_in_the_view_as_it_was(monkeypatch):
     text = "<img src=x onerror=alert(1)>"
     backend = ScriptedBackend(Script([([Step(text)], text)]))
     outputs = run(cb.Callbacks(backend), cb.Session(), *form(max_new_tokens=2))
-    assert [token["t"] for event in events(outputs[-1][0]) for token in event.get("tokens", ())] == [text, text]
+    assert [piece for event in events(outputs[-1][0]) for piece in event.get("v", ())][0] == text
 
 
 def test_the_endpoint_gives_text_figures_and_trace(handlers):
@@ -164,11 +166,9 @@ def test_the_endpoint_refuses_bad_input_in_words(handlers):
         handlers.api_run(*form(theta=9))
 
 
-def test_presets_set_the_loose_rule_and_are_recognised():
-    for name in PRESETS:
-        rule, *loose = cb.preset_values(name)
-        assert rule == "fly"
-        assert cb.preset_of(*loose) == name
+def test_presets_are_recognised():
+    for name, preset in PRESETS.items():
+        assert cb.preset_of(*(preset.settings[knob] for knob in cb.LOOSE_KNOBS)) == name
     assert cb.preset_of("normalized", 0.123, 3, False) == ""
 
 
@@ -176,8 +176,44 @@ def test_a_preset_sets_exactly_the_loose_knobs():
     assert all(set(preset.settings) == set(cb.LOOSE_KNOBS) for preset in PRESETS.values())
 
 
-def test_switching_the_measure_brings_its_theta():
-    assert (cb.theta_of("normalized"), cb.theta_of("top3")) == (0.05, 0.3)
+@pytest.fixture
+def recorded(tmp_path, hand):
+    hand.valid().save(tmp_path / "b.json")
+    hand.valid(theta=0.25).save(tmp_path / "a.json")
+    (tmp_path / "c.json").write_text("{}")
+    return recordings({"hand": "Hand-made"}, folder=tmp_path)
+
+
+def test_recorded_runs_come_by_name_and_a_bad_file_is_left_out(recorded):
+    assert [(recording.name, recording.label) for recording in recorded] == [
+        ("a", "abc · Hand-made"),
+        ("b", "abc · Hand-made"),
+    ]
+    first, *rounds, last = events(recorded[0].text)
+    assert (first["recorded"], first["provenance"]["dtype"]["target"]) == (True, "float32")
+    assert len(rounds) == 3
+    assert last["summary"]["passes"] == 3
+
+
+def test_opening_a_recorded_run_sets_the_page_to_it(backend, recorded):
+    """One set of thresholds: the page's controls are those of the run in the view, until somebody moves them."""
+    text, prompt, pair, *knobs, _, _ = cb.Callbacks(backend, recorded).open_recording(cb.Session(), "b")
+    assert (text, prompt) == (recorded[1].text, "abc")
+    assert pair == gr.skip()  # not a pair of this machine: the choice stays
+    values = dict(zip((knob.name for knob in page_knobs()), knobs, strict=True))
+    assert (values["theta"], values["window"], values["draft_length"]) == (0.3, 1, 3)
+
+
+def test_opening_what_is_not_there_changes_nothing(backend, recorded):
+    assert all(
+        value == gr.skip() for value in cb.Callbacks(backend, recorded).open_recording(cb.Session(), "../secret")
+    )
+
+
+def test_a_rerun_takes_the_prompt_of_the_view_and_a_pair_of_this_machine(handlers):
+    event = SimpleNamespace(prompt="again", pair="scripted")
+    assert handlers.same_prompt(event) == ["again", "scripted"]
+    assert handlers.same_prompt(SimpleNamespace(prompt=3, pair="absent")) == [gr.skip(), gr.skip()]
 
 
 def test_notes_say_what_is_unusual_or_wrong():

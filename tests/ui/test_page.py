@@ -11,6 +11,7 @@ from scripted import STORY, ScriptedBackend
 
 from explorer.ui import texts
 from explorer.ui.page import build_page
+from explorer.ui.recordings import recordings
 from explorer.ui.runview import SCRIPTS, STYLES, script
 
 ROOT = Path(__file__).parents[2]
@@ -19,7 +20,7 @@ ENVIRONMENT = {**os.environ, "GRADIO_ANALYTICS_ENABLED": "False"}
 
 @pytest.fixture(scope="module")
 def page():
-    return build_page(ScriptedBackend(STORY))
+    return build_page(ScriptedBackend(STORY), recorded=())
 
 
 def test_only_the_run_endpoint_is_public(page):
@@ -28,7 +29,7 @@ def test_only_the_run_endpoint_is_public(page):
 
 def test_runs_share_one_queue_with_a_limit(page):
     model = [fn for fn in page.fns.values() if fn.concurrency_id == "model"]
-    assert len(model) == 2
+    assert len(model) == 3  # Run, a rerun of the run on show, the endpoint
     assert {fn.concurrency_limit for fn in model} == {1}
 
 
@@ -46,7 +47,8 @@ def test_scripts_never_parse_markup(name):
 
 
 def test_nothing_is_fetched_from_elsewhere():
-    for text in [script(), *(path.read_text(encoding="utf-8") for path in STYLES)]:
+    namespace = "http://www.w3.org/2000/svg"  # a name, not an address
+    for text in [script().replace(namespace, ""), *(path.read_text(encoding="utf-8") for path in STYLES)]:
         assert "http://" not in text
         assert "https://" not in text
         assert "@import" not in text
@@ -85,3 +87,14 @@ def test_texts_have_a_reason_for_every_way_to_be_refused():
 
     assert {str(verdict) for verdict in Verdict if verdict.is_rejected} <= set(texts.VIEW["reasons"])
     assert {str(verdict) for verdict in Verdict} == set(texts.VIEW["summary"]["counts"])
+    kinds = {str(verdict) for verdict in Verdict} | {"correction", "bonus"}
+    assert kinds == set(texts.VIEW["kinds"]) | set(texts.VIEW["others"])
+
+
+def test_the_page_opens_on_the_first_recorded_run(hand, tmp_path):
+    hand.valid().save(tmp_path / "a.json")
+    recorded = recordings({}, folder=tmp_path)
+    blocks = {block.elem_id: block for block in build_page(ScriptedBackend(STORY), recorded=recorded).blocks.values()}
+    assert blocks["run-view"].value == recorded[0].text
+    assert blocks["prompt"].value == "abc"
+    assert (blocks["knob-theta"].value, blocks["knob-window"].value) == (0.3, 1)

@@ -5,7 +5,7 @@ import json
 from scripted import STORY, ScriptedBackend
 
 from explorer.config import DecodeConfig
-from explorer.ui import strip
+from explorer.ui import lines
 from explorer.ui.report import end_event
 
 
@@ -28,9 +28,10 @@ def story_trace(baseline: bool, rounds: int | None = None):
 
 
 def test_the_figures_of_a_finished_run():
-    event = json.loads(strip.line(end_event(story_trace(baseline=False))))
+    event = json.loads(lines.line(end_event(story_trace(baseline=False))))
     summary = event["summary"]
     assert (event["end"], event["partial"]) == ("budget", False)
+    assert event["provenance"]["device"] == "no device"
     assert summary["tau"] == summary["tokens"] / summary["passes"]
     assert sum(summary["counts"].values()) == summary["drafted"]
     assert summary["counts"]["rejected:gate"] == 1

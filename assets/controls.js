@@ -1,0 +1,24 @@
+// The tie to the page's own controls: the view has no thresholds of its own. It hears of every change as a document event, and
+// asks for values by leaving them where the page picks them up. Without a page around it, both are silent.
+
+const SETTLED = 400; // ms without a change, and no pointer down, before the server is asked for its notes
+
+function connectControls(root, onSettings) {
+  let timer = 0, pressed = false;
+  const settle = () => {
+    clearTimeout(timer);
+    timer = setTimeout(() => (pressed ? settle() : trigger("settled")), SETTLED);
+  };
+  document.addEventListener("pointerdown", () => { pressed = true; }, true);
+  for (const name of ["pointerup", "pointercancel"]) document.addEventListener(name, () => { pressed = false; }, true);
+  document.addEventListener("explorer-controls", ({ detail }) => { onSettings(detail); settle(); });
+
+  return {
+    // Set the controls of the rule; they answer with an event of their own.
+    want(settings) {
+      root.wanted = ["rule", "entropy", "theta", "window", "window_includes_mismatch"].map((name) => settings[name]);
+      trigger("wanted");
+    },
+    rerun: (head) => trigger("rerun", { prompt: head.prompt, pair: head.pair }),
+  };
+}

@@ -1,0 +1,52 @@
+// What-if: the recorded rounds judged again under other settings of the rule, twin of explorer/analysis/replay.py. Pure.
+//
+// Up to and including the first round that commits other tokens the figures are exact. Behind it the text would have gone on
+// differently: those rounds are counterfactual, and counted apart, as conditional on the recorded text.
+
+const RULE_KNOBS = ["rule", "entropy", "theta", "window", "window_includes_mismatch"];
+
+const sameRule = (one, other) => RULE_KNOBS.every((name) => one[name] === other[name]);
+
+// Why a rule cannot judge these rounds again, as a key of TEXT.whatif.refusals; null where it can.
+function replayRefusal(settings, recorded) {
+  if (settings.rule === "autoregressive" || recorded.rule === "autoregressive") return "alone";
+  return settings.window_includes_mismatch && settings.window < 1 ? "window" : null;
+}
+
+function replay(run, settings) {
+  let first = null;
+  const exact = newSpan(), counterfactual = newSpan();
+  const rounds = run.rounds.map((round) => {
+    const judged = judge(round.match, round.entropy[settings.entropy].slice(0, round.size), settings, round.guarded);
+    const changed = judged.kept !== round.judged.kept;
+    const behind = first !== null;
+    addToSpan(behind ? counterfactual : exact, judged.verdicts, changed ? emittedUnder(run, round, judged) : round.emitted);
+    if (changed && !behind) first = round.index;
+    return { judged, changed, counterfactual: behind };
+  });
+  // `outcome` names what was decided: two replays of one run with the same outcome look alike but for their thresholds.
+  const outcome = rounds.map(({ judged }) => judged.verdicts.join()).join(";");
+  return { settings, rounds, first, exact, counterfactual, outcome };
+}
+
+function newSpan() {
+  return { passes: 0, tokens: 0, counts: {} };
+}
+
+function addToSpan(span, verdicts, tokens) {
+  span.passes += 1;
+  span.tokens += tokens;
+  for (const verdict of verdicts) span.counts[verdict] = (span.counts[verdict] ?? 0) + 1;
+}
+
+const tauOf = (span) => (span.passes ? span.tokens / span.passes : null);
+const refusedIn = (span) =>
+  Object.entries(span.counts).reduce((sum, [verdict, count]) => sum + (verdict.startsWith("rejected") ? count : 0), 0);
+
+// Tokens a round emits under another judgement: what it commits, up to a stop id. Stop strings are not looked for again.
+function emittedUnder(run, round, judged) {
+  for (let position = 0; position <= judged.kept; position++) {
+    if (run.pieces[committedAt(round, position, judged)].stop) return position + 1;
+  }
+  return judged.kept + 1;
+}

@@ -1,0 +1,27 @@
+"""The page's pure scripts under node: the twins of Python's rule and replay, without a browser."""
+
+import json
+import shutil
+import subprocess
+from functools import cache
+
+import pytest
+
+from explorer.ui.runview import PURE, constants, source
+
+
+@cache
+def _scripts() -> str:
+    return "\n".join([constants(), *(source(name) for name in PURE)])
+
+
+def run_script(expression: str, data):
+    """The value of a JavaScript expression over `data`, with the page's pure scripts around it."""
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("needs node")
+    program = f"{_scripts()}\nconst data = JSON.parse(require('fs').readFileSync(0, 'utf8'));\n"
+    program += f"process.stdout.write(JSON.stringify({expression}));"
+    done = subprocess.run([node, "-e", program], input=json.dumps(data), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)

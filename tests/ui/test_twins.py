@@ -1,0 +1,149 @@
+"""The page judges and replays without the server: its JavaScript must say what Python says, case by case."""
+
+import dataclasses
+import itertools
+import math
+import random
+
+import pytest
+from node import run_script
+from scripted import STORY, Words, make_round
+
+from explorer.analysis.replay import first_change, replay, spans
+from explorer.config import DecodeConfig
+from explorer.trace import Prompt, Provenance, Stop, Trace, mentioned_ids
+from explorer.ui.lines import RunEncoder, header
+from explorer.verdicts import judge
+
+JUDGE_ALL = """data.map(({match, entropy, protected: guarded, includes_mismatch, ...rest}) =>
+    judge(match, entropy, {...rest, window_includes_mismatch: includes_mismatch ?? false}, guarded))"""
+
+
+def python(case):
+    judged = judge(**case)
+    return {
+        "verdicts": list(judged.verdicts),
+        "kept": judged.kept,
+        "cut": judged.cut,
+        "last": judged.last,
+    }
+
+
+def test_the_rule_passes_the_golden_cases(golden):
+    assert run_script(JUDGE_ALL, [case["input"] for case in golden]) == [case["expected"] for case in golden]
+
+
+def test_the_rule_agrees_on_random_cases():
+    """10,000 drafts; a third of the entropies equal theta, because equality is where the two could part."""
+    chance = random.Random(20260101)
+    cases = []
+    for _ in range(10_000):
+        size, theta, includes = chance.randrange(0, 20), chance.random(), chance.random() < 0.5
+        quality = chance.random()
+        cases.append(
+            {
+                "match": [chance.random() < quality for _ in range(size)],
+                "entropy": [chance.choice([theta, chance.random(), chance.random()]) for _ in range(size)],
+                "protected": [chance.random() < 0.1 for _ in range(size)],
+                "rule": chance.choice(["fly", "fly", "fly", "exact"]),
+                "theta": theta,
+                "window": chance.randrange(int(includes), 9),
+                "includes_mismatch": includes,
+            }
+        )
+    expected = [python(case) for case in cases]
+    assert run_script(JUDGE_ALL, cases) == expected
+    verdicts = {verdict for answer in expected for verdict in answer["verdicts"]}
+    assert verdicts >= {"exact", "deferred", "rejected:stop", "rejected:gate", "rejected:window", "rejected:edge"}
+
+
+# Replay -------------------------------------------------------------------------------------------------------------
+
+
+def story_trace(config, repeats=3, stop=None):
+    """The story told several times as one trace, its rounds cut at nothing."""
+    words, rounds, length = Words(), [], 1
+    prompt = Prompt((words.id("go"),), "go")
+    for steps, bonus in STORY.rounds * repeats:
+        rounds.append(make_round(words, steps, bonus, length, config))
+        length += len(rounds[-1].emitted)
+    config = dataclasses.replace(config, max_new_tokens=length - 1)
+    provenance = Provenance("p", "t", "d", {}, {"target": "float32"}, "CPU", 1, {}, "2026-01-01T00:00:00+00:00")
+    vocabulary = {token: words[token] for token in mentioned_ids(prompt, rounds, (), None)}
+    return Trace(provenance, prompt, config, tuple(rounds), Stop("budget"), (), vocabulary)
+
+
+def run_lines(trace):
+    encoder = RunEncoder(trace.vocabulary, frozenset(trace.stop_ids))
+    return [header("r", "p", "P", "go", trace.config), *(encoder.round(round_) for round_ in trace.rounds)]
+
+
+REPLAY_ALL = """(() => {
+  const run = newRun(JSON.parse(data.lines[0]));
+  data.lines.slice(1).forEach((line) => readEvent(run, JSON.parse(line)));
+  return data.settings.map((settings) => {
+    const again = replay(run, settings);
+    const span = ({passes, tokens, counts}) => ({passes, tokens, counts});
+    return {first: again.first, exact: span(again.exact), counterfactual: span(again.counterfactual),
+            verdicts: again.rounds.map((round) => round.judged.verdicts),
+            marks: again.rounds.map((round) => [round.changed, round.counterfactual])};
+  });
+})()"""
+
+
+def python_replay(trace, config):
+    rounds = replay(trace, config)
+    return {
+        "first": first_change(rounds),
+        "verdicts": [list(map(str, round_.after.verdicts)) for round_ in rounds],
+        "marks": [[round_.changed, round_.counterfactual] for round_ in rounds],
+        **{
+            name: {
+                "passes": span.passes,
+                "tokens": span.tokens,
+                "counts": {str(verdict): count for verdict, count in span.counts.items() if count},
+            }
+            for name, span in zip(("exact", "counterfactual"), spans(rounds, trace))
+        },
+    }
+
+
+def check_replay(trace):
+    """Both sides over a grid of settings, thresholds at recorded entropies included; returns the first changes seen."""
+    seen = sorted({row.entropy_normalized for round_ in trace.rounds for row in round_.rows})
+    thetas = [0.0, *seen[:: max(1, len(seen) // 6)], 0.3, math.nextafter(seen[-1], 2), 1.2]
+    configs = [
+        dataclasses.replace(
+            trace.config, theta=theta, window=window, entropy=entropy, window_includes_mismatch=includes
+        )
+        for theta, window, entropy, includes in itertools.product(
+            thetas, (1, 3, 6), ("normalized", "top3"), (False, True)
+        )
+    ] + [dataclasses.replace(trace.config, rule="exact")]
+    settings = [dataclasses.asdict(config) for config in configs]
+    expected = [python_replay(trace, config) for config in configs]
+    assert run_script(REPLAY_ALL, {"lines": run_lines(trace), "settings": settings}) == expected
+    return {answer["first"] for answer in expected}
+
+
+def test_replay_agrees_on_a_scripted_run():
+    assert len(check_replay(story_trace(DecodeConfig()))) > 2
+
+
+def test_replay_agrees_where_a_stop_id_ends_the_text(hand):
+    """A kept draft that would now reach a stop id ends there: the text cannot go on behind it."""
+    assert len(check_replay(hand.valid())) > 1
+    config = DecodeConfig(theta=0.6, window=1, draft_length=3, max_new_tokens=1)
+    refused = hand.round(3, [4, 5, hand.stop_id], [7, 5, hand.stop_id, 8], config)  # its mismatch has entropy 0.5
+    trace = hand.trace([refused], config, Stop("budget"))
+    exact, _ = spans(replay(trace, dataclasses.replace(config, theta=0.5)), trace)
+    assert exact.tokens == 3, "all three drafted ones, and no bonus behind the stop id"
+    assert check_replay(trace) == {None, 0}
+
+
+@pytest.mark.parametrize("temperature", [0.0, 0.8])
+def test_replay_agrees_on_a_decoded_run(temperature, make_pair, record):
+    """Real decoding, drawn matches included: above temperature 0 a match is not equality of tokens."""
+    config = DecodeConfig(theta=0.2, window=2, draft_length=6, max_new_tokens=40, temperature=temperature, seed=5)
+    trace = record(make_pair("llama"), [39, 68, 75, 75, 78, 258, 82, 66, 66, 77], config)
+    assert len(check_replay(trace)) > 1
