@@ -13,6 +13,8 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import product
 
+import torch
+
 from explorer.analysis.loosened import loosened_table
 from explorer.analysis.points import Limit, Point, csv_of, markdown, points_of, recommend
 from explorer.analysis.sweep import Measured, Pass, PromptRuns, Run, Sweep, merged, run_of
@@ -213,7 +215,8 @@ class Processes:
         if self.count > 1:
             from accelerate import PartialState
 
-            self._state = PartialState(cpu=device == "cpu")
+            # Left to itself on a machine without a GPU, it takes every process for the only one.
+            self._state = PartialState(cpu=device == "cpu" or not torch.cuda.is_available())
             self.rank = self._state.process_index
             self.device = device or str(self._state.device)
 

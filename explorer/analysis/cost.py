@@ -10,14 +10,20 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
-from statistics import median
+from statistics import fmean, median
 
 from explorer.trace import Seconds
+
+STALL = 10  # times the median: such a phase says that the machine was held up, not what the work takes
 
 
 @dataclass(frozen=True, slots=True)
 class RoundTime:
-    """Median seconds of the phases of `samples` measured rounds of one size."""
+    """Mean seconds of the phases of `samples` measured rounds of one size, stalls left out.
+
+    The mean, because a draft that ends at a stop id may have cost as much as a full one, and because a run pays for the slow
+    rounds too.
+    """
 
     drafted: int
     draft: float
@@ -50,7 +56,7 @@ class RoundTimes:
                 RoundTime(
                     drafted,
                     *(
-                        median(getattr(one, phase) for one in known)
+                        _usual([getattr(one, phase) for one in known])
                         for phase in ("draft", "preverify", "verify", "other")
                     ),
                     samples=len(known),
@@ -73,3 +79,8 @@ class RoundTimes:
     def run(self, drafted: Iterable[int]) -> float:
         """A run of rounds, the prefill apart."""
         return sum(map(self.seconds, drafted))
+
+
+def _usual(values: list[float]) -> float:
+    limit = STALL * median(values)
+    return fmean(value for value in values if value <= limit)

@@ -175,13 +175,13 @@ def recommend(points: Sequence[Point], limit: Limit = Limit()) -> Recommendation
     """The fastest point of the loose rule inside the limit; of nearly equal ones the one that changes the fewest texts, then
     loosens the fewest tokens, then is strictest.
 
-    Where none is faster than the exact rule at its best length, that one: it changes nothing.
+    Where none is faster than the fastest reference (exact, prompt lookup, plain), that one: it changes no text.
     """
-    exact = max((point for point in points if point.config.rule == "exact"), key=lambda one: one.tokens_per_second)
+    safe = max((point for point in points if point.config.rule != "fly"), key=lambda one: one.tokens_per_second)
     loose = [point for point in points if point.config.rule == "fly"]
     inside = [point for point in loose if not limit.reasons(point)]
     best = max((point.tokens_per_second for point in inside), default=0.0)
-    if best > exact.tokens_per_second * (1 + LEVEL):
+    if best > safe.tokens_per_second * (1 + LEVEL):
         level = [point for point in inside if point.tokens_per_second >= best * (1 - LEVEL)]
         chosen = max(level, key=lambda one: (one.same_ids, -one.loosened, one.config.theta, one.config.window))
         reasons = [
@@ -192,15 +192,15 @@ def recommend(points: Sequence[Point], limit: Limit = Limit()) -> Recommendation
                 else ""
             ),
             f"modelled {chosen.tokens_per_second:.1f} tokens/s: {chosen.times_plain:.2f} times plain greedy, "
-            f"{chosen.tokens_per_second / exact.tokens_per_second:.2f} times the exact rule at its best length ({exact.name})",
+            f"{chosen.tokens_per_second / safe.tokens_per_second:.2f} times the fastest that changes no text ({safe.name})",
             f"{chosen.fidelity:+.3f} nats per token against plain greedy; {_answers(chosen.lost)} lost, {chosen.gained} gained, "
             f"of {chosen.checkable} that can be checked; the same ids on {chosen.same_ids} of {chosen.prompts} prompts",
         ]
     else:
-        chosen = exact
+        chosen = safe
         reasons = [
             f"no point of the loose rule inside the limit ({len(inside)} of {len(loose)}) is modelled more than {LEVEL:.0%} "
-            f"faster than {exact.name}, which changes no text"
+            f"faster than {safe.name}, which changes no text"
         ]
     faster = sorted(
         (point for point in loose if point.tokens_per_second > chosen.tokens_per_second and limit.reasons(point)),

@@ -34,6 +34,13 @@ def test_noise_never_makes_a_larger_round_cheaper_than_the_one_before():
     assert times.seconds(6) == times.seconds(100) == 8
 
 
+def test_slow_rounds_count_and_stalls_do_not():
+    """A machine that was suspended for a minute says nothing about rounds; one that is shared does."""
+    rounds = [(4, seconds(draft, 1)) for draft in (1, 1, 1, 5, 60)]
+    assert RoundTimes.of(rounds).seconds(4) == 2 + 1
+    assert RoundTimes.of([(4, seconds(0, 1))] * 3).seconds(4) == 1, "a phase that takes no time at all"
+
+
 def test_without_a_round_nothing_is_known():
     with pytest.raises(ValueError, match="no measured round"):
         RoundTimes.of([])

@@ -118,7 +118,7 @@ def test_the_fastest_point_inside_the_limit_is_chosen():
     choice = recommend(points_of(sweep()))
     assert choice.point.config == LOOSE
     assert "fastest of 1 of 2 points inside the limit" in choice.reasons[0]
-    assert "1.88 times the exact rule at its best length (exact, K = 4)" in choice.reasons[1]
+    assert "1.88 times the fastest that changes no text (exact, K = 4)" in choice.reasons[1]
     ((refused, reasons),) = choice.refused
     assert refused.config == LOOSER
     assert reasons == ("0.500 nats per token below plain greedy, more than 0.1",)
@@ -158,6 +158,12 @@ def test_where_nothing_is_faster_the_exact_rule_is_chosen():
     assert choice.point.config == EXACT
     assert "changes no text" in choice.reasons[0]
     assert recommend(points_of(sweep()), Limit(nats=0.0)).point.config == EXACT
+
+
+def test_where_no_draft_pays_plain_greedy_is_chosen():
+    one = prompt()
+    dear = [dataclasses.replace(each, seconds=Seconds(draft=50.0)) if each.drafted else each for each in one.passes]
+    assert recommend(points_of(sweep(dataclasses.replace(one, passes=tuple(dear))))).point.config == PLAIN
 
 
 def test_of_points_of_one_speed_the_one_that_changes_least_is_chosen():
