@@ -85,7 +85,7 @@ class Callbacks:
         try:
             request = read_form(self.pairs, *form)
         except UserError as error:
-            raise _refusal(error) from None
+            raise refusal(error) from None
         session.run, session.stopping, session.trace, session.recording = secrets.token_hex(4), False, None, ""
         return (
             self._header(session, request),
@@ -118,7 +118,7 @@ class Callbacks:
                     sent, sent_at = len(text), monotonic()
             yield text, *_buttons(running=False), skip, skip  # stopped before there was anything to record
         except Exception as error:
-            message = _message(error)
+            message = message_of(error)
             text += lines.line({"phase": "failed", "message": message})
             yield text, *_buttons(running=False), skip, skip
             raise gr.Error(message, title=texts.FAILED_TITLE, print_exception=False) from None
@@ -135,7 +135,7 @@ class Callbacks:
             request = read_form(self.pairs, prompt, pair, baseline, *values)
             trace = next(event for event in self._events(session, request) if isinstance(event, Trace))
         except Exception as error:
-            raise gr.Error(_message(error), print_exception=False) from None
+            raise gr.Error(message_of(error), print_exception=False) from None
         return {"text": trace.text, "summary": end_event(trace)["summary"], "trace": trace.to_json()}
 
     def open_recording(self, session: Session, name: str) -> list[Any]:
@@ -253,11 +253,11 @@ def _buttons(running: bool) -> tuple[Any, Any, Any]:
     )
 
 
-def _refusal(error: UserError) -> gr.Error:
+def refusal(error: UserError) -> gr.Error:
     return gr.Error(_sentence(str(error)), title=texts.ERROR_TITLE, duration=12, print_exception=False)
 
 
-def _message(error: Exception) -> str:
+def message_of(error: Exception) -> str:
     """A failure in words for a person; only what nobody foresaw goes to the log with its traceback."""
     if isinstance(error, UserError):
         return _sentence(str(error))
