@@ -90,7 +90,7 @@ class Backend:
 
     def baseline(self, pair: Pair, prompt: Prompt, config: DecodeConfig) -> Generator[str, None, Baseline]:
         """Plain greedy decoding of the same prompt, yielding chances to stop."""
-        from explorer.engine.recorder import baseline, plain
+        from explorer.engine.recorder import plain
 
         rounds = []
         running = self.decode(pair, prompt, plain(config))
@@ -101,7 +101,7 @@ class Backend:
                 yield ""
         finally:
             running.close()
-        return baseline(rounds)
+        return Baseline.of(rounds)
 
     def _stepwise(self, steps: Generator[Result]) -> Iterator[Result | None]:
         """Go through work on the models' thread, None now and then while a step of it runs; closing the iterator ends it."""

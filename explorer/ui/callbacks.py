@@ -20,6 +20,7 @@ from explorer.trace import Trace
 from explorer.ui import charts, lines, texts
 from explorer.ui.backend import Backend
 from explorer.ui.controls import config_of, page_knobs
+from explorer.ui.links import LOOSE_KNOBS
 from explorer.ui.recordings import Recording
 from explorer.ui.report import end_event
 
@@ -27,7 +28,6 @@ log = logging.getLogger(__name__)
 
 UPDATE_SECONDS = 0.04  # 25 a second: the browser keeps up, but never skips one, so more would queue up there
 PROMPT_LIMIT = 20_000  # characters: far above any context here, far below what stalls a tokenizer
-LOOSE_KNOBS = ("entropy", "theta", "window", "window_includes_mismatch")  # what a preset sets
 
 
 @dataclass
@@ -73,7 +73,7 @@ class Callbacks:
     def __init__(self, backend: Backend, recorded: tuple[Recording, ...] = ()):
         self._backend = backend
         self._titles = {pair.name: pair.title for pair in backend.pairs()}
-        self._recorded = {recording.name: recording for recording in recorded}
+        self.recorded = {recording.name: recording for recording in recorded}
         self.pairs = tuple(self._titles)
         self._ready = ready_pairs(backend)
 
@@ -140,9 +140,9 @@ class Callbacks:
 
     def open_recording(self, session: Session, name: str) -> list[Any]:
         """Show a recorded run, and set the page to what it was made with: view, prompt, pair, knobs, download, charts."""
-        if name not in self._recorded:
+        if name not in self.recorded:
             return [gr.skip()] * (5 + len(page_knobs()))
-        recording = self._recorded[name]
+        recording = self.recorded[name]
         session.trace, session.recording = None, name
         knobs = [getattr(recording.config, knob.name) for knob in page_knobs()]
         return [
@@ -156,7 +156,7 @@ class Callbacks:
 
     def charts(self, session: Session) -> Any:
         """The charts of the run on show; a run that has not ended has none."""
-        recording = self._recorded.get(session.recording)
+        recording = self.recorded.get(session.recording)
         trace = session.trace or (recording.trace() if recording else None)
         return gr.skip() if trace is None else charts.figure(trace)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import gradio as gr
@@ -19,22 +20,35 @@ _CHOICE_LABELS = {
 }
 
 
+@dataclass(frozen=True)
+class Explore:
+    """The controls of the Explore tab that other tabs read or set."""
+
+    prompt: gr.Textbox
+    pair: gr.Dropdown
+    controls: dict[str, gr.components.Component]  # by knob
+    readiness: gr.HTML
+
+
 def page_knobs() -> tuple[Knob, ...]:
     """The knobs a visitor can turn here: all but those with nothing to choose, and lists."""
     return tuple(knob for knob in knobs() if knob.kind is not tuple and len(knob.choices) != 1)
 
 
-def control(knob: Knob, value: Any = None) -> gr.components.Component:
-    """The control of one knob, with its range, default and help from the table; `value` in place of the default."""
-    component = _control(knob, knob.default if value is None else value)
+def control(knob: Knob, value: Any = None, prefix: str = "knob") -> gr.components.Component:
+    """The control of one knob, with its range, default and help from the table; `value` in place of the default.
+
+    prefix: of its id on the page, where several tabs have such a control.
+    """
+    component = _control(knob, knob.default if value is None else value, f"{prefix}-{knob.name}")
     # Gradio's own range check would answer first, without the knob's name. (A subclass would have to bring its own page
     # assets, so the one instance is changed.)
     component.preprocess = lambda payload: payload
     return component
 
 
-def _control(knob: Knob, value: Any) -> gr.components.Component:
-    common = {"label": knob.label, "info": knob.help, "value": value, "elem_id": f"knob-{knob.name}"}
+def _control(knob: Knob, value: Any, elem_id: str) -> gr.components.Component:
+    common = {"label": knob.label, "info": knob.help, "value": value, "elem_id": elem_id}
     if knob.kind is bool:
         return gr.Checkbox(**common)
     if knob.choices:

@@ -31,7 +31,7 @@ SCRIPTS = (
     "controls.js",
     "view.js",
 )
-STYLES = tuple(ASSETS / name for name in ("page.css", "view.css", "lanes.css", "charts.css"))
+STYLES = tuple(ASSETS / name for name in ("page.css", "view.css", "lanes.css", "charts.css", "tune.css"))
 
 
 def script() -> str:

@@ -27,7 +27,12 @@ from explorer.ui.lines import line
 from explorer.ui.recordings import Recording
 
 PROGRESS_SECONDS = 0.5  # between two lines of progress
-MAX_PROMPTS, MAX_POINTS, MAX_LENGTHS, MAX_BUDGET = 24, 60, 3, 512  # of a sweep on the page; the command line has no limits
+MAX_PROMPTS, MAX_POINTS, MAX_LENGTHS, MAX_BUDGET = (
+    24,
+    60,
+    3,
+    512,
+)  # of a sweep on the page; the command line has no limits
 FILE_LIMIT = 500_000  # bytes of a file of prompts
 SOURCES = ("checkable", "examples", "own")
 DEFAULT_PROMPTS, DEFAULT_BUDGET = 6, 48
@@ -87,12 +92,16 @@ class Tuning:
         if pace is None:
             pace, here = self._recorded_pace(plan.pair), False
         if pace is None:
-            return _note(f"{text} {words['unknown']}", "note")
+            return _note(f"{text} {words['unknown']}", "quiet")
         seconds = pace.sweep_seconds(len(plan.items), plan.base.max_new_tokens, plan.lengths)
         minutes = words["minute"] if seconds < 90 else words["minutes"].format(minutes=round(seconds / 60))
         source = words["swept"] if here else words["recorded"].format(device=pace.device)
-        notes = [note for length in plan.lengths for note in replace(plan.base, window=max(plan.windows), draft_length=length).notes]
-        return _note(f"{text} {words['about'].format(minutes=minutes, source=source)}", "note") + "".join(
+        notes = [
+            note
+            for length in plan.lengths
+            for note in replace(plan.base, window=max(plan.windows), draft_length=length).notes
+        ]
+        return _note(f"{text} {words['about'].format(minutes=minutes, source=source)}", "quiet") + "".join(
             _note(note, "note") for note in dict.fromkeys(notes)
         )
 
@@ -112,7 +121,7 @@ class Tuning:
     def run(self, session: TuneSession, nats: Any, lost: Any, *form: Any) -> Iterator[tuple[Any, ...]]:
         """Sweep, streaming the growing text of the view; outputs as `prepare`."""
         plan = read_plan(self._titles, *form)
-        return self._stream(session, self._sweep(session, plan, self._points(plan)))
+        yield from self._stream(session, self._sweep(session, plan, self._points(plan)))
 
     def prepare_measure(self, session: TuneSession, event: gr.EventData) -> tuple[Any, ...]:
         """Outputs as `prepare`."""
@@ -125,7 +134,7 @@ class Tuning:
 
     def measure(self, session: TuneSession) -> Iterator[tuple[Any, ...]]:
         """Run the chosen point again for real; outputs as `prepare`."""
-        return self._stream(session, self._measure(session))
+        yield from self._stream(session, self._measure(session))
 
     def cancel(self, session: TuneSession) -> Any:
         """Ask the sweep to end after the pass it is in; the prompts that are through are kept."""
@@ -142,6 +151,10 @@ class Tuning:
             return gr.skip()
         session.text += sweep_lines.choice(session.points, session.limit)
         return session.text
+
+    def pair_of(self, session: TuneSession) -> Any:
+        """The pair of the sweep, for the Explore tab."""
+        return session.pair or gr.skip()
 
     def open_file(self, path: str | None) -> tuple[Any, Any]:
         """The text of a visitor's file of prompts, and the source that uses it."""
