@@ -58,7 +58,7 @@ function quote(text) {
 const number = (value, digits = 2) => (value === null || value === undefined ? "–" : value.toFixed(digits));
 const short = (value) => (value === 0 ? "0" : value < 0.001 ? value.toExponential(0) : String(+value.toPrecision(3)));
 const percent = (value) =>
-  value >= 0.9995 ? "100 %" : value >= 0.1 ? (value * 100).toFixed(0) + " %" : value >= 0.001 ? (value * 100).toFixed(1) + " %" : "<0.1 %";
+  value === 0 ? "0 %" : value >= 0.9995 ? "100 %" : value >= 0.1 ? (value * 100).toFixed(0) + " %" : value >= 0.001 ? (value * 100).toFixed(1) + " %" : "<0.1 %";
 
 // One flat bar of labelled parts, widths by share; the figures stand in the list below it, so the bar itself is decoration.
 function stackedBar(parts) {
@@ -97,4 +97,15 @@ function onWidth(node, callback) {
     const width = Math.round(entry.contentRect.width);
     if (width && width !== known) callback(known = width);
   }).observe(node);
+}
+
+// Tells whether it was called with the same values before: what is drawn already need not be drawn again. Forgets on ().
+function makeMemo() {
+  let last = null;
+  return (...values) => {
+    const key = values.length ? values.join("|") : null;
+    const same = key !== null && key === last;
+    last = key;
+    return same;
+  };
 }

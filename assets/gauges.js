@@ -26,13 +26,19 @@ function makeGauges({ onPick, onTheta, onMeasure }) {
     [measure, makeDotPlot(measure, { onPick, onTheta, onMeasure })]));
   const why = make("details", "why", make("summary", "", words.why), make("p", "", words.why_text), flatCurves(), make("p", "quiet", words.why_axis));
   root.append(heading, lead, make("div", "plots", ...Object.values(plots).map((plot) => plot.root)), key, why);
-  const clear = () => { root.hidden = true; };
+  const drawn = makeMemo();
+  const clear = () => { root.hidden = true; drawn(); };
 
-  function draw(run, judgedOf, settings, at) {
+  // outcome: of the replay whose judgements are shown, if one is. While it stays, only the cut line moves.
+  function draw(run, judgedOf, settings, at, outcome) {
+    if (drawn(run.head.run, run.rounds.length, outcome, settings.rule, settings.entropy, at.round, at.position)) {
+      for (const plot of Object.values(plots)) plot.cut(settings);
+      return;
+    }
     const all = allDisagreements(run, judgedOf);
     root.hidden = !all.length;
     if (!all.length) return;
-    lead.textContent = say(words.lead, { count: all.length });
+    lead.textContent = say(words.lead, { count: all.length }) + (settings.rule === "fly" ? " " + words.drag : "");
     const counts = {};
     for (const { verdict } of all) counts[verdict] = (counts[verdict] ?? 0) + 1;
     key.replaceChildren(...Object.keys(SHAPES).filter((verdict) => counts[verdict]).map((verdict) =>
@@ -76,7 +82,6 @@ function makeDotPlot(measure, { onPick, onTheta, onMeasure }) {
     // The scale is the run's, so that it stands still while theta moves.
     top = Math.min(niceTop(Math.max(...all.map((one) => one[measure]))), ENTROPY_MAXIMUM[measure]);
     size = dotSize(all.length);
-    const used = settings.rule === "fly" && settings.entropy === measure;
     place(all);
     const paths = Object.fromEntries(Object.keys(layers).map((verdict) => [verdict, []]));
     dots.forEach((dot, index) => { const { verdict } = all[index]; paths[verdict].push(SHAPES[verdict](dot.x, dot.y, size)); });
@@ -84,12 +89,19 @@ function makeDotPlot(measure, { onPick, onTheta, onMeasure }) {
     const here = at ? all.findIndex((one) => one.round === at.round && one.position === at.position) : -1;
     ring.style.display = here < 0 ? "none" : "";
     if (here >= 0) { ring.setAttribute("cx", dots[here].x); ring.setAttribute("cy", dots[here].y); ring.setAttribute("r", size * 0.75); }
+    picture.setAttribute("width", width);
+    cut(settings);
+  }
+
+  function cut(settings) {
+    if (!last || !width) return;
+    const [all] = last, used = settings.rule === "fly" && settings.entropy === measure;
+    last[1] = settings;
     root.classList.toggle("used", used);
     use.hidden = used;
     handle.hidden = !used;
     theta = settings.theta;
     below.setAttribute("width", used ? x(theta) : 0);
-    picture.setAttribute("width", width);
     if (used) {
       const sure = all.filter((one) => one[measure] < theta).length;
       handle.style.left = x(theta) + "px";
@@ -150,7 +162,7 @@ function makeDotPlot(measure, { onPick, onTheta, onMeasure }) {
     event.stopPropagation();
     settle(event.key === "Home" ? 0 : event.key === "End" ? ENTROPY_MAXIMUM[measure] : theta + step);
   });
-  return { root, draw };
+  return { root, draw, cut };
 }
 
 // The next round number above a value: 1, 2, 4, 6 or 8 of its power of ten.

@@ -13,9 +13,10 @@ function makeLanes(onPick) {
   columns.setAttribute("aria-label", words.columns);
   const grid = make("div", "lane-grid");
   const scroller = make("div", "lane-scroll", grid);
-  let drawn = "", thetaMark = null; // what the grid shows, and the line of theta in it
+  const drawn = makeMemo();
+  let thetaMark = null; // the line of theta in the grid
   root.append(title, scroller, sentence);
-  const clear = () => { root.hidden = true; drawn = ""; };
+  const clear = () => { root.hidden = true; drawn(); };
 
   // at: as for the card, position being the one on show; scale: the entropy at the top of the bars. Where theta moved and no
   // outcome did, only the line of theta is drawn again.
@@ -23,9 +24,8 @@ function makeLanes(onPick) {
     const { run, round, position, settings, judged } = at;
     root.hidden = false;
     const sides = round.entropy[settings.entropy].map((value) => value >= settings.theta);
-    const key = [run.head.run, round.index, position, judged.verdicts, sides, scale, progress.rounds, ...RULE_KNOBS.filter((name) => name !== "theta").map((name) => settings[name])].join();
-    if (key !== drawn) build(at, scale, progress);
-    drawn = key;
+    const knobs = RULE_KNOBS.filter((name) => name !== "theta").map((name) => settings[name]);
+    if (!drawn(run.head.run, round.index, position, judged.verdicts, sides, scale, progress.rounds, ...knobs)) build(at, scale, progress);
     if (thetaMark) placeTheta(thetaMark, settings, scale);
     sentence.replaceChildren(...roundSentence(at));
   }
@@ -55,6 +55,15 @@ function makeLanes(onPick) {
     grid.replaceChildren(list, columns, ...(thetaMark ? [thetaMark] : []), ...(hasWindows ? windows(at) : []), ...blocks(round, names.length));
   }
 
+  // Bring the column on show into sight where the round is wider than the screen.
+  function reveal() {
+    const cell = columns.querySelector('[aria-selected="true"]');
+    if (!cell || scroller.scrollWidth <= scroller.clientWidth) return;
+    const names = grid.firstChild.offsetWidth, from = cell.offsetLeft - names, to = cell.offsetLeft + cell.offsetWidth;
+    if (from < scroller.scrollLeft) scroller.scrollLeft = from;
+    else if (to > scroller.scrollLeft + scroller.clientWidth) scroller.scrollLeft = to - scroller.clientWidth;
+  }
+
   function pick(event) {
     const cell = event.target.closest?.(".lane");
     if (cell) onPick(+cell.dataset.position);
@@ -71,7 +80,7 @@ function makeLanes(onPick) {
   });
 
   clear();
-  return { root, clear, draw };
+  return { root, clear, draw, reveal };
 }
 
 function column(at, selected, scale) {

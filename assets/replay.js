@@ -15,17 +15,18 @@ function replayRefusal(settings, recorded) {
 
 function replay(run, settings) {
   let first = null;
-  const exact = newSpan(), counterfactual = newSpan(), recorded = newSpan();
+  const exact = newSpan(), counterfactual = newSpan();
   const rounds = run.rounds.map((round) => {
     const judged = judge(round.match, round.entropy[settings.entropy].slice(0, round.size), settings, round.guarded);
     const changed = judged.kept !== round.judged.kept;
     const behind = first !== null;
     addToSpan(behind ? counterfactual : exact, judged.verdicts, changed ? emittedUnder(run, round, judged) : round.emitted);
-    addToSpan(recorded, round.judged.verdicts, round.emitted);
     if (changed && !behind) first = round.index;
     return { judged, changed, counterfactual: behind };
   });
-  return { settings, rounds, first, exact, counterfactual, recorded };
+  // `outcome` names what was decided: two replays of one run with the same outcome look alike but for their thresholds.
+  const outcome = rounds.map(({ judged }) => judged.verdicts.join()).join(";");
+  return { settings, rounds, first, exact, counterfactual, outcome };
 }
 
 function newSpan() {

@@ -30,7 +30,8 @@ function makeScrubber({ onStep, onSeek, onPlay }) {
   const keys = make("span", "scrub-keys quiet", words.keys);
   root.append(make("div", "scrub-bar", make("span", "scrub-steps", back, play, forth), label, seeks), stage, keys);
   let now = 0, width = 0, last = null;
-  const clear = () => { root.hidden = true; last = null; };
+  const drawn = makeMemo();
+  const clear = () => { root.hidden = true; last = null; drawn(); };
   onWidth(root, (found) => { width = found; if (last) draw(...last); });
 
   // again: of replay(), or null; index: the round on show.
@@ -39,7 +40,7 @@ function makeScrubber({ onStep, onSeek, onPlay }) {
     now = index;
     const { rounds } = run, count = rounds.length;
     root.hidden = !count;
-    if (!count || !width) return;
+    if (!count || !width || drawn(run.head.run, count, index, width, again?.outcome)) return;
     const slot = Math.min(SCRUB_SLOT, width / count), gap = Math.min(3, slot * 0.25);
     const tallest = Math.max(...rounds.map((round) => round.size + 1));
     const unit = (SCRUB_HEIGHT - 8) / tallest;

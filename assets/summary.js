@@ -53,7 +53,7 @@ function acceptance(rounds) {
   const words = TEXT.summary.acceptance;
   const positions = acceptanceByPosition(rounds);
   const picture = columnChart(positions.map(({ reached, kept }, index) => ({
-    name: String(index + 1), title: percent(kept / reached), parts: [{ value: reached, tone: "reached" }, { value: kept, tone: "kept" }],
+    name: String(index + 1), title: String(Math.round((kept / reached) * 100)), parts: [{ value: reached, tone: "reached" }, { value: kept, tone: "kept" }],
   })), rounds.length);
   const table = dataTable([words.position, words.kept, words.reached, words.of_reached, words.of_all],
     positions.map((at, index) => [index + 1, at.kept, at.reached, percent(at.kept / at.reached), percent(at.kept / at.rounds)]));

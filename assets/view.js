@@ -22,7 +22,7 @@ const lanes = makeLanes((position) => look({ round: at.round, position }));
 const gauges = makeGauges({
   onPick: (round, position) => { look({ round, position }); strip.reveal(run.rounds[round].first, card.root); },
   onTheta: (theta) => change({ theta }),
-  onMeasure: (entropy) => change({ entropy, theta: THETA_OF_MEASURE[entropy] }),
+  onMeasure: (entropy) => change({ rule: "fly", entropy, theta: THETA_OF_MEASURE[entropy] }), // no other rule has a measure
 });
 const whatif = makeWhatIf({ onRerun: () => controls.rerun(run.head), onReset: () => change(run.head.config) });
 const compare = makeCompare();
@@ -103,7 +103,7 @@ function redraw() {
   strip.showRound(at.round);
   scrubber.draw(run, again, at.round);
   lanes.draw(viewOf(at, judgedBy), top[judgedBy.entropy], { round: at.round + 1, rounds: run.rounds.length });
-  gauges.draw(run, judgedOf, judgedBy, at);
+  gauges.draw(run, judgedOf, judgedBy, at, again?.outcome);
   lanes.root.classList.toggle("unsure", Boolean(again?.rounds[at.round].counterfactual));
   if (other) whatif.draw(run, again, settings, refusal, BUSY.includes(run.phase));
   else whatif.clear();
@@ -143,6 +143,7 @@ function go(place, tell) {
   follow = false;
   strip.bring(run.rounds[place.round].first);
   redraw();
+  lanes.reveal();
   if (tell) say_(lanes.root.querySelector(".round-line").textContent);
 }
 

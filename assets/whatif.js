@@ -8,7 +8,8 @@ function makeWhatIf({ onRerun, onReset }) {
   const rerun = button("primary", words.rerun, onRerun), reset = button("", words.reset, onReset);
   const root = make("section", "whatif", make("div", "whatif-words", headline, verdict, note), make("div", "whatif-buttons", rerun, reset), figures);
   root.setAttribute("aria-label", words.title);
-  const clear = () => { root.hidden = true; };
+  const drawn = makeMemo();
+  const clear = () => { root.hidden = true; drawn(); };
 
   // again: of replay(), or null where these settings cannot be replayed, `refusal` saying why.
   function draw(run, again, settings, refusal, busy) {
@@ -20,6 +21,7 @@ function makeWhatIf({ onRerun, onReset }) {
     headline.replaceChildren(make("b", "", words.title + " "), moved.map((name) =>
       say(words.moved, { name: words.knobs[name], now: knobValue(name, settings[name]), was: knobValue(name, recorded[name]) })).join(", "));
     figures.hidden = !again;
+    if (drawn(run.head.run, run.rounds.length, refusal, again?.outcome)) return;
     if (!again) { verdict.textContent = words.refusals[refusal]; return; }
     const rounds = run.rounds.length;
     verdict.replaceChildren(...fill(again.first === null ? words.same : again.first === rounds - 1 ? words.parts_last : words.parts,
@@ -91,7 +93,7 @@ function makeCompare() {
       make("table", "", make("thead", "", make("tr", "", make("td"), cell("th", before.head.recorded ? words.recorded : words.before, "col"), cell("th", words.after, "col"))),
         make("tbody", "", ...rows.map(([name, values]) => make("tr", values[0] === values[1] ? "" : "moved", cell("th", name, "row"), ...values.map((value) => cell("td", value)))))),
       make("p", "quiet", parting < 0 ? words.same : say(words.parting, { index: parting + 1 })),
-      make("p", "quiet", before.end.provenance.device === after.end.provenance.device ? words.speeds : words.other_machine));
+      make("p", "quiet", !before.head.recorded && before.end.provenance.device === after.end.provenance.device ? words.speeds : words.other_machine));
   }
 
   clear();

@@ -10,7 +10,8 @@ from typing import Any
 TITLE = "Speculative decoding explorer"
 LEAD = (
     "A fast draft model guesses several tokens ahead; the target model checks them all in one pass. "
-    "Colour and mark show what became of each guess."
+    "Colour and mark show what became of each guess. Deferred ones are FLy's: guesses the target would not have made itself, "
+    "kept because it was unsure and the draft went on well."
 )
 
 PROMPT_LABEL = "Prompt"
@@ -98,7 +99,6 @@ VIEW: dict[str, Any] = {
     "legend": "What the marks mean",
     "show_refused": "Show refused drafts",
     "strip": "Generated text, token by token",
-    "strip_help": "Arrow keys move between tokens, Enter pins the details, Escape lets go.",
     "empty": "The text appears here as it is written, round by round.",
     "idle": "Ready.",
     "status": "Round {rounds}, {tokens} tokens",
@@ -184,7 +184,7 @@ VIEW: dict[str, Any] = {
         "times": {"prefill": "prefill", "draft": "drafting", "preverify": "pre-verifying", "verify": "verifying", "other": "other"},
         "acceptance": {
             "title": "Acceptance by position in the draft",
-            "note": "Solid: kept. Pale: reached, because all before it was kept. The share above is of the rounds that reached it; {rounds} rounds in all.",
+            "note": "Solid: rounds that kept it. Pale: rounds that reached it, because all before it was kept. Above: kept of reached, in %. {rounds} rounds in all.",
             "numbers": "As numbers",
             "position": "Position",
             "kept": "Kept",
@@ -214,7 +214,7 @@ VIEW: dict[str, Any] = {
         "forth": "Next round",
         "seek": "Next",
         "seeks": {"disagreement": "disagreement", "deferred": "deferred", "refused": "refused"},
-        "keys": "Keys: [ and ] step, P plays, N next disagreement, D deferred, R refused; Shift goes back.",
+        "keys": "Keys, with a token in focus: arrows move, Enter pins, Escape lets go; [ and ] step rounds, P plays, N finds the next disagreement, D deferred, R refused, with Shift the one before.",
     },
     "lanes": {
         "title": "One round, position by position",
@@ -242,7 +242,7 @@ VIEW: dict[str, Any] = {
             "kept": "{kept} of {size} drafted tokens kept.",
             "deferred": "At {position} the target would say {target} instead of {draft}, but its entropy {h} is at or above θ\u00a0{theta} and the next {n} match: deferred and kept.",
             "rejected:gate": "At {position} the draft says {draft}, the target {target} with entropy {h}, below θ\u00a0{theta}: refused, the target is sure.",
-            "rejected:window": "At {position} the draft says {draft}, the target {target} with entropy {h}, but another mismatch follows {m} on, inside the window of {w}: refused.",
+            "rejected:window": "At {position} the draft says {draft}, the target {target} with entropy {h}, but another mismatch follows {m} further on, inside the window of {w}: refused.",
             "rejected:edge": "At {position} the draft says {draft}, the target {target} with entropy {h}, but its window needs {w} drafted tokens behind it and has {left}: refused.",
             "rejected:stop": "At {position} the draft says {draft}, the target {target}: a stop token is never loosened, refused.",
             "rejected": "At {position} the draft says {draft}, the target {target}: refused.",
@@ -253,7 +253,8 @@ VIEW: dict[str, Any] = {
     },
     "gauges": {
         "title": "Where the target doubts",
-        "lead": "Each mark is one of {count} disagreements between draft and target, placed by the target's entropy there. Drag θ to see what would change.",
+        "lead": "Each mark is one of {count} disagreements between draft and target, placed by the target's entropy there.",
+        "drag": "Drag θ to see what would change.",
         "handle": "Theta on the {measure}",
         "value": "θ {theta}: {sure} below, {unsure} at or above",
         "sure": "below θ: the target is sure, refused",
@@ -314,8 +315,8 @@ VIEW: dict[str, Any] = {
         "refused": "refused",
         "parting": "The texts part at token {index}.",
         "same": "Both wrote the same text.",
-        "speeds": "Both speeds were measured on the same device.",
-        "other_machine": "The speeds were measured on different devices: compare the rest.",
+        "speeds": "Both speeds were measured here, one after the other.",
+        "other_machine": "The speeds were measured at different places or times: compare the other figures.",
     },
     "rounds": {
         "title": "All rounds as a table",

@@ -84,6 +84,7 @@ def run():
             page.fill("#knob-max_new_tokens input[type=number]", str(budget))
             page.press("#knob-max_new_tokens input[type=number]", "Tab")
         page.click("#run")
+        page.wait_for_selector("#run-view .stamp:not(.recorded)")  # a recorded run on show is at its end already
         page.wait_for_selector(f"#run-view .run-view[data-phase={end}]")
         page.wait_for_selector("#run:not([disabled])")
 

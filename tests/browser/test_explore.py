@@ -91,7 +91,7 @@ def test_lanes_show_every_reason(recorded, visit):
     expected = [
         (list("EDEEEEB"), "deferred and kept", ["all match: held"]),
         (list("EG·"), "the target is sure", ["below θ"]),
-        (list("EW····"), "another mismatch follows 2 on", ["broken, 2 on"]),
+        (list("EW····"), "another mismatch follows 2 further on", ["broken, 2 on"]),
         (list("EEEF·"), "needs 3 drafted tokens behind it and has 1", ["needs 3, 1 left"]),
         (list("EEEEEEB"), "All kept", []),
         (list("EEDEEEEEB"), "deferred and kept", ["all match: held"]),
@@ -237,6 +237,16 @@ def test_the_other_measure_can_be_tried_from_its_plot(recorded, visit):
     assert "top-3" in page.inner_text(".plot.used h4")
 
 
+def test_an_exact_run_can_be_asked_what_fly_would_keep(serve, visit, tmp_path):
+    make_trace(rule="exact").save(tmp_path / "a.json")
+    page = visit(serve(ScriptedBackend(STORY), recordings({}, folder=tmp_path)))
+    assert page.locator(".plot.used").count() == 0
+    page.click(".use-measure >> nth=0")
+    page.wait_for_selector(".whatif >> text=rule FLy instead of exact")
+    assert page.get_attribute(".strip .tok.replaced >> nth=0", "data-instead") == "upon a time there was"
+    assert page.is_checked("#knob-rule label:has-text('FLy') input")
+
+
 def test_a_dot_leads_to_its_disagreement(recorded, visit):
     page = visit(recorded)
     box = page.locator(".plot.used svg").bounding_box()
@@ -263,6 +273,7 @@ def test_a_rerun_stands_beside_the_run_it_came_from(recorded, visit):
     table = {name: (before, after) for name, before, after in rows}
     assert table["θ"] == ("0.05", "1")
     assert table["deferred"] == ("2", "0")
+    assert "at different places or times" in page.inner_text(".compare")
     assert not page.is_visible(".whatif"), "the controls are the new run's own"
 
 
@@ -291,8 +302,12 @@ def test_hostile_text_is_text_in_every_picture(serve, visit, tmp_path):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_phone_holds_all_of_it(recorded, visit, scheme):
     page = visit(recorded, viewport={"width": 390, "height": 844}, color_scheme=scheme, reduced_motion="reduce")
-    set_theta_by_line = ".plot.used .cut"
-    page.focus(set_theta_by_line)
+    page.focus(".scrub-range")
+    page.keyboard.press("End")
+    box = page.locator(".lane[aria-selected=true]").bounding_box()
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= 390, "the column on show is in sight"
+    page.focus(".plot.used .cut")
     page.keyboard.press("End")
     page.wait_for_selector(".whatif")
     page.click(".rounds > summary")

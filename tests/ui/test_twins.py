@@ -133,6 +133,12 @@ def test_replay_agrees_on_a_scripted_run():
 def test_replay_agrees_where_a_stop_id_ends_the_text(hand):
     """A kept draft that would now reach a stop id ends there: the text cannot go on behind it."""
     assert len(check_replay(hand.valid())) > 1
+    config = DecodeConfig(theta=0.6, window=1, draft_length=3, max_new_tokens=1)
+    refused = hand.round(3, [4, 5, hand.stop_id], [7, 5, hand.stop_id, 8], config)  # its mismatch has entropy 0.5
+    trace = hand.trace([refused], config, Stop("budget"))
+    exact, _ = spans(replay(trace, dataclasses.replace(config, theta=0.5)), trace)
+    assert exact.tokens == 3, "all three drafted ones, and no bonus behind the stop id"
+    assert check_replay(trace) == {None, 0}
 
 
 @pytest.mark.parametrize("temperature", [0.0, 0.8])
