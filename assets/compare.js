@@ -1,5 +1,6 @@
 // The Compare tab's view: three runs of one prompt as they are written, where their texts part and why, and their figures.
 
+const SIDES = [TEXT.own, "A", "B"];
 const BUSY = ["preparing", "loading", "warming", "running"];
 const REFUSED = (counts) => Object.entries(counts).reduce((sum, [name, count]) => sum + (name.startsWith("rejected") ? count : 0), 0);
 
@@ -35,13 +36,13 @@ function begin(event) {
   textsPart.hidden = partingsPart.hidden = figuresPart.hidden = true;
   empty.hidden = false;
   origin.replaceChildren(make("span", "", head.title));
-  notes.replaceChildren(...head.notes.flatMap((mine, index) => mine.map((note) => make("p", "note", `${TEXT.sides[index]}: ${note}`))));
+  notes.replaceChildren(...head.notes.flatMap((mine, index) => mine.map((note) => make("p", "note", `${SIDES[index]}: ${note}`))));
   textsPart.replaceChildren(legend, make("div", "compare-columns", ...sides.map((one, index) => {
     one.box = make("div", "compare-strip");
     one.box.setAttribute("role", "region");
-    one.box.setAttribute("aria-label", say(TEXT.text, { side: TEXT.sides[index] }));
+    one.box.setAttribute("aria-label", say(TEXT.text, { side: SIDES[index] }));
     one.box.tabIndex = 0;
-    return make("div", index ? "compare-column" : "compare-column whole", make("h4", "", TEXT.sides[index], make("small", "", index ? settingsOf(head.configs[index]) : "")), one.box);
+    return make("div", index ? "compare-column" : "compare-column whole", make("h4", "", SIDES[index], make("small", "", index ? settingsOf(head.configs[index]) : "")), one.box);
   })));
   tell(true);
 }
@@ -87,7 +88,7 @@ function take(event) {
 
 function tell(aloud, message) {
   root.dataset.phase = BUSY.includes(phase) ? "running" : phase;
-  status.textContent = say(TEXT.phases[phase], { side: TEXT.sides[side] }) + (message ? ": " + message : "");
+  status.textContent = say(TEXT.phases[phase], { side: SIDES[side] }) + (message ? ": " + message : "");
   if (aloud) spoken.textContent = status.textContent;
 }
 
@@ -121,7 +122,7 @@ function mark(mine) {
   mine.marked = true;
   mine.spans[parting.index].before(make("span", "boundary", TEXT.parted));
   mine.spans.slice(parting.index).forEach((span) => span.classList.add("parted"));
-  own.spans[parting.index].before(make("span", "boundary", say(TEXT.left, { side: TEXT.sides[sides.indexOf(mine)] })));
+  own.spans[parting.index].before(make("span", "boundary", say(TEXT.left, { side: SIDES[sides.indexOf(mine)] })));
 }
 
 function drawPartings() {
@@ -130,7 +131,7 @@ function drawPartings() {
   const quoted = (text) => quote(text);
   const item = (parting, index, other, apartWords) => {
     if (parting === undefined) return null;
-    const side = TEXT.sides[index];
+    const side = SIDES[index];
     if (parting === null) return make("li", "", say(apartWords ? words.together : words.none, { side, other, tokens: Math.min(sides[0].run.tokens.length, sides[index].run.tokens.length) }));
     return make("li", "", make("p", "", ...fill(apartWords ? words.apart : words.leaves, { side, other, index: String(parting.index + 1), ours: quoted(parting.ours), theirs: quoted(parting.theirs) })),
       ...(apartWords ? [] : [make("p", "quiet", ...(parting.tie ? [make("b", "tie", words.tie), " "] : []),
@@ -138,7 +139,7 @@ function drawPartings() {
         gap === null ? "" : say(words.gap, { gap: short(parting.gap), limit: String(gap) }))]));
   };
   partingsPart.replaceChildren(make("h3", "", words.title), make("ul", "parting-list",
-    item(sides[1].parting, 1, words.target), item(sides[2].parting, 2, words.target), item(apart, 2, TEXT.sides[1], true)));
+    item(sides[1].parting, 1, words.target), item(sides[2].parting, 2, words.target), item(apart, 2, SIDES[1], true)));
 }
 
 // Figures ------------------------------------------------------------------------------------------------------------
@@ -182,7 +183,7 @@ function drawFigures() {
       const parts = SECONDS.filter((name) => end.summary.seconds[name] > 0).map((name) => ({ value: end.summary.seconds[name], figure: number(end.summary.seconds[name]) + " s", label: TEXT.summary.times[name], tone: "time-" + name }));
       const [bar, key] = stackedBar(parts);
       bar.style.width = (totalOf(end.summary.seconds) / most) * 100 + "%";
-      return make("div", "compare-time", make("p", "", TEXT.sides[index], " ", make("span", "quiet", number(totalOf(end.summary.seconds)) + " s")), bar, key);
+      return make("div", "compare-time", make("p", "", SIDES[index], " ", make("span", "quiet", number(totalOf(end.summary.seconds)) + " s")), bar, key);
     }));
 }
 
@@ -190,7 +191,7 @@ const totalOf = (seconds) => SECONDS.reduce((sum, name) => sum + seconds[name], 
 
 function sideTable(rows) {
   const cell = (tag, text, scope) => { const node = make(tag, "", text); if (scope) node.scope = scope; return node; };
-  return make("div", "data-scroll", make("table", "data", make("thead", "", make("tr", "", ...[TEXT.figures.name, ...TEXT.sides].map((text) => cell("th", text, "col")))),
+  return make("div", "data-scroll", make("table", "data", make("thead", "", make("tr", "", ...[TEXT.figures.name, ...SIDES].map((text) => cell("th", text, "col")))),
     make("tbody", "", ...rows.map(([name, values]) => make("tr", values[1] === values[2] ? "" : "moved", cell("th", name, "row"), ...values.map((value) => cell("td", value)))))));
 }
 

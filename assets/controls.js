@@ -19,6 +19,11 @@ function connectControls(root, onSettings) {
       root.wanted = ["rule", "entropy", "theta", "window", "window_includes_mismatch"].map((name) => settings[name]);
       trigger("wanted");
     },
+    // Set any controls at once: knobs by name, and the pair where one is given; all others stay.
+    configure(knobs, pair) {
+      root.configured = ([standing, ...now]) => [pair ?? standing, ...Object.keys(KNOBS).map((name, index) => knobs[name] ?? now[index])];
+      trigger("configured");
+    },
     rerun: (head) => trigger("rerun", { prompt: head.prompt, pair: head.pair }),
   };
 }

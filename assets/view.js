@@ -4,6 +4,7 @@
 const kindsOf = (head) =>
   head?.config.rule === "autoregressive" ? { ...TEXT.kinds, bonus: { ...TEXT.kinds.bonus, ...TEXT.alone } } : TEXT.kinds;
 
+const ALONE = Boolean(props.alone); // a page without a server behind it
 const STREAM_DRAW = 250, PLAY_STEP = 900; // ms
 const BUSY = ["preparing", "loading", "running", "baseline"];
 
@@ -14,6 +15,8 @@ let again = null; // the rounds under settings that are not the run's own
 let at = null, hovered = null, pinned = false; // a round and a position in it
 let follow = true; // while a run streams, its newest round is on show until somebody looks elsewhere
 let playing = 0;
+let linked = null; // what a link asks for, while the run it names is on its way
+let thresholds = null; // the controls of a page without any other
 
 const card = makeCard(() => pin(null, true));
 const strip = makeStrip({ onHover: hover, onLook: (token) => look(tokenAt(token)), onPin: (token) => pin(token === null ? null : tokenAt(token)) });
@@ -40,10 +43,19 @@ spoken.setAttribute("role", "status");
 spoken.setAttribute("aria-live", "polite");
 const refused = make("input");
 refused.type = "checkbox";
-refused.addEventListener("change", () => strip.root.classList.toggle("with-refused", refused.checked));
+refused.addEventListener("change", () => { strip.root.classList.toggle("with-refused", refused.checked); share.note(); });
 const notes = make("div", "run-notes");
-const root = make("div", "run-view",
-  origin, legend,
+const share = makeShare({
+  state: linkState, onLink: arrive, runNow: () => run, names: props, alone: ALONE, ask: trigger,
+  parts: {
+    lanes: () => ({ node: lanes.root, title: TEXT.lanes.title, caption: caption() }),
+    rounds: () => ({ node: scrubber.root, title: TEXT.scrubber.title, caption: caption() }),
+    entropies: () => ({ node: gauges.root, title: TEXT.gauges.title, caption: caption() }),
+    summary: () => ({ node: summary.root, title: TEXT.summary.title, caption: caption(run.head.config) }),
+  },
+});
+const root = make("div", ALONE ? "run-view alone" : "run-view",
+  make("div", "top", origin, share.root), legend,
   make("div", "toolbar",
     make("span", "status", dot, status), spoken,
     make("label", "toggle", refused, " " + TEXT.show_refused)),
@@ -51,6 +63,7 @@ const root = make("div", "run-view",
   make("div", "stage", make("div", "stage-main", strip.root, scrubber.root), card.root),
   lanes.root, gauges.root, compare.root, summary.root, table.root, whatif.root);
 element.append(root);
+table.root.addEventListener("toggle", () => share.note());
 for (const part of [scrubber, lanes, gauges, compare, summary, table, whatif]) part.clear();
 const controls = connectControls(root, (settings) => {
   const known = moved && sameRule(settings, moved); // an answer to what the view itself asked for
@@ -70,7 +83,65 @@ function settingsNow() {
 function change(wanted) {
   moved = { ...settingsNow(), ...wanted };
   redrawSoon();
-  controls.want(moved);
+  if (thresholds) thresholds.set(moved);
+  else controls.want(moved);
+}
+
+// Links --------------------------------------------------------------------------------------------------------------
+
+// What a link to what is on show holds; null while there is nothing.
+function linkState() {
+  if (!run.head) return null;
+  const { config, recorded, imported, pair } = run.head;
+  const findable = ALONE || (recorded && !imported); // whoever follows the link has this run
+  const settings = { ...config, ...moved };
+  const knobs = Object.fromEntries(Object.keys(KNOBS).filter((name) => settings[name] !== null && settings[name] !== undefined
+    && (!findable || settings[name] !== config[name])).map((name) => [name, settings[name]]));
+  const place = findable && at;
+  return {
+    run: findable && !ALONE ? run.head.run.replace(/^recorded /, "") : null,
+    pair: !findable && props.pairs?.includes(pair) ? pair : null,
+    round: place ? place.round + 1 : null, position: place ? place.position + 1 : null, knobs,
+    view: [refused.checked && "refused", place && pinned && "pinned", table.root.open && "table"].filter(Boolean),
+  };
+}
+
+// Go where a link leads; a recorded run is sent for first, if it is another one.
+function arrive(state) {
+  if (state.run && run.head?.run !== `recorded ${state.run}`) {
+    linked = state;
+    trigger("linked", { run: state.run });
+    return;
+  }
+  linked = null;
+  refused.checked = state.view.includes("refused");
+  strip.root.classList.toggle("with-refused", refused.checked);
+  table.root.open = state.view.includes("table");
+  const ofRun = state.run || ALONE;
+  const own = Object.fromEntries(Object.keys(KNOBS).map((name) => [name, run.head?.config[name]]));
+  const knobs = ofRun ? { ...own, ...state.knobs } : state.knobs;
+  if (run.head) moved = { ...run.head.config, ...knobs };
+  if (thresholds) thresholds.set(knobs);
+  else controls.configure(knobs, state.pair);
+  if (ofRun && state.round !== null) {
+    const round = run.rounds[state.round - 1];
+    const position = state.position === null ? round && highlight(round) : state.position - 1;
+    if (!round || position > round.size) { share.refuse("round"); redraw(); return; }
+    unpin();
+    stopPlaying();
+    if (state.view.includes("pinned")) pin({ round: round.index, position });
+    else go({ round: round.index, position }, false);
+  }
+  redraw();
+}
+
+// What a picture shows: whose run it is, and under which settings.
+function caption(settings = { ...run.head.config, ...(again ? again.settings : {}) }) {
+  const { rule, entropy, theta, window, window_includes_mismatch: includes } = settings;
+  const words = TEXT.whatif, of = (name, value) => `${words.knobs[name]} ${knobValue(name, value)}`;
+  const point = rule === "fly" ? [of("entropy", entropy), of("theta", theta), of("window", window), ...(includes ? [words.knobs.window_includes_mismatch] : [])] : [];
+  return [...[...origin.children].map((part) => part.textContent), words.values[rule], ...point,
+    ...(again && settings !== run.head.config ? [TEXT.share.replayed] : [])];
 }
 
 // Drawing ------------------------------------------------------------------------------------------------------------
@@ -108,6 +179,8 @@ function redraw() {
   if (other) whatif.draw(run, again, settings, refusal, BUSY.includes(run.phase));
   else whatif.clear();
   drawCard(judgedBy);
+  // An address is written for whoever did something here, and kept true once it is there.
+  if (!linked && (!follow || other || location.hash.startsWith("#v="))) share.note();
 }
 
 function drawCard(settings = again ? settingsNow() : run.head.config) {
@@ -179,6 +252,7 @@ function pin(place, back) {
   const index = tokenIndex(place);
   strip.select(index);
   drawCard();
+  share.note();
   if (index !== null) strip.reveal(index, card.root);
 }
 
@@ -257,7 +331,7 @@ function drawOrigin(provenance) {
   const formats = provenance && (provenance.dtype.draft === undefined || provenance.dtype.draft === provenance.dtype.target
     ? provenance.dtype.target : say(words.dtypes, provenance.dtype));
   const day = provenance && new Date(provenance.date).toLocaleDateString(TEXT.locale, { dateStyle: "medium", timeZone: "UTC" });
-  origin.replaceChildren(make("b", head.recorded ? "stamp recorded" : "stamp", head.recorded ? words.recorded : words.live),
+  origin.replaceChildren(make("b", head.recorded ? "stamp recorded" : "stamp", head.imported ? words.imported : head.recorded ? words.recorded : words.live),
     make("span", "", head.title), ...(provenance ? [formats, provenance.device, day].map((text) => make("span", "", text)) : []));
 }
 
@@ -285,10 +359,30 @@ function begin(head) {
   counts = {}; again = moved = at = hovered = null; pinned = false; follow = true;
   top = Object.fromEntries(Object.keys(ENTROPY_MAXIMUM).map((measure) => [measure, 0.01]));
   for (const part of [strip, card, scrubber, lanes, gauges, compare, summary, table, whatif]) part.clear();
+  if (ALONE) addHead(head);
+  share.begun(head);
   notes.replaceChildren(...head.notes.map((note) => make("p", "note", note)));
   drawOrigin(head.provenance);
   drawLegend();
   setStatus(TEXT.phases.preparing, true);
+}
+
+// Without a page around it, the view follows the system's light and dark itself.
+if (ALONE) {
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  const show = () => document.documentElement.classList.toggle("dark", dark.matches);
+  dark.addEventListener("change", show);
+  show();
+}
+
+// Without the page's own prompt and controls, the view brings both.
+function addHead(head) {
+  const { config } = head, words = TEXT.compare.knobs;
+  const settings = ["rule", ...(config.rule === "fly" ? RULE_KNOBS.slice(1) : []), "drafter", "draft_length", "max_new_tokens"]
+    .map((name) => `${words[name]} ${knobValue(name, config[name])}`);
+  thresholds = makeThresholds(config);
+  root.prepend(make("header", "alone-head", make("h1", "", TEXT.share.page_title), make("p", "alone-prompt", ...glyphs(head.prompt)),
+    make("p", "quiet", settings.join(" · "))), thresholds.root);
 }
 
 function sync() {
@@ -309,6 +403,7 @@ function sync() {
   }
   if (run.end) {
     scrubber.offer(Object.fromEntries(Object.keys(SEEK).map((kind) => [kind, sought(kind).length > 0])));
+    if (linked && run.head.run === `recorded ${linked.run}`) arrive(linked);
     redraw();
   } else redrawLater();
 }
@@ -342,3 +437,5 @@ function take(event) {
 drawLegend();
 watch("value", sync);
 sync();
+const link = share.follow();
+if (link) arrive(link);

@@ -92,6 +92,14 @@ def _parser() -> argparse.ArgumentParser:
     deferred.add_argument("traces", metavar="TRACE.json", type=Path, nargs="+")
     deferred.set_defaults(command=_deferred)
 
+    export = commands.add_parser("export", help="a recorded run as one page that needs no server, or as a table")
+    export.add_argument("trace", metavar="TRACE.json", type=Path)
+    export.add_argument(
+        "--html", metavar="F.html", type=Path, help="write a page: strip, lanes and what-if, opened from a file"
+    )
+    export.add_argument("--csv", metavar="F.csv", type=Path, help="write one row per round")
+    export.set_defaults(command=_export)
+
     pairs = commands.add_parser("pairs", help="known pairs, whether their weights are here, sizes")
     pairs.set_defaults(command=_pairs)
 
@@ -332,6 +340,23 @@ def _replay(args: argparse.Namespace) -> int:
                 f"deferred {span.counts[Verdict.DEFERRED]}, rejected {refused}",
                 file=sys.stderr,
             )
+    return 0
+
+
+def _export(args: argparse.Namespace) -> int:
+    if not args.html and not args.csv:
+        raise UserError("name a file to write: --html F.html, --csv F.csv, or both")
+    for path in (args.html, args.csv):
+        _check_writable(path)
+    from explorer.ui.exports import page, rounds_csv
+
+    trace = _load_trace(args.trace)
+    if args.html:
+        args.html.write_text(page(trace), encoding="utf-8")
+    if args.csv:
+        args.csv.write_text(
+            rounds_csv(trace), encoding="utf-8-sig", newline=""
+        )  # marked, so that spreadsheets read it right
     return 0
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import get_args
+from typing import Any, get_args
 
 from explorer.schema import SchemaError, parse_json, read
 from explorer.verdicts import Judgement, Rule, judge
@@ -38,19 +38,20 @@ class Case:
             protected=self.protected,
         )
 
-
-def judge_line(line: str | bytes) -> str:
-    """One JSON line in, one JSON line out; raises SchemaError for anything that is not a case."""
-    case = read(Case, parse_json(line))
-    try:
-        judgement = case.judge()
-    except ValueError as error:
-        raise SchemaError(str(error)) from None
-    return json.dumps(
-        {
+    def answer(self) -> dict[str, Any]:
+        """The judgement as plain data; raises SchemaError where the case cannot be judged."""
+        try:
+            judgement = self.judge()
+        except ValueError as error:
+            raise SchemaError(str(error)) from None
+        return {
             "verdicts": list(judgement.verdicts),
             "kept": judgement.kept,
             "cut": judgement.cut,
             "last": judgement.last,
         }
-    )
+
+
+def judge_line(line: str | bytes) -> str:
+    """One JSON line in, one JSON line out; raises SchemaError for anything that is not a case."""
+    return json.dumps(read(Case, parse_json(line)).answer())

@@ -6,7 +6,8 @@ import csv
 import io
 from collections.abc import Sequence
 
-FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a cell that begins with one of these is run by spreadsheet programs
+# A cell that begins with one of these is run by spreadsheet programs; the wide forms in East Asian ones.
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")
 
 
 def csv_table(head: Sequence[str], body: Sequence[Sequence[str | float | int | None]]) -> str:

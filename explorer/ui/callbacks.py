@@ -14,20 +14,25 @@ from typing import Any
 
 import gradio as gr
 
-from explorer.config import PRESETS, DecodeConfig
+from explorer.cases import Case
+from explorer.config import PRESETS, DecodeConfig, knobs
 from explorer.errors import UserError
+from explorer.schema import parse_json, read
 from explorer.trace import Trace
 from explorer.ui import charts, lines, texts
 from explorer.ui.backend import Backend
 from explorer.ui.controls import config_of, page_knobs
+from explorer.ui.languages import say
 from explorer.ui.links import LOOSE_KNOBS
-from explorer.ui.recordings import Recording
+from explorer.ui.recordings import Recording, run_text
 from explorer.ui.report import end_event
+from explorer.ui.scripts import IMPORT_LIMIT
 
 log = logging.getLogger(__name__)
 
 UPDATE_SECONDS = 0.04  # 25 a second: the browser keeps up, but never skips one, so more would queue up there
 PROMPT_LIMIT = 20_000  # characters: far above any context here, far below what stalls a tokenizer
+KNOBS = {knob.name: knob for knob in knobs()}
 
 
 @dataclass
@@ -90,8 +95,8 @@ class Callbacks:
         return (
             self._header(session, request),
             *_buttons(running=True),
-            gr.update(visible=False),
-            gr.update(open=False),
+            gr.update(value=None),
+            gr.update(open=False, visible=True),
         )
 
     def run(self, session: Session, *form: Any) -> Iterator[tuple[Any, ...]]:
@@ -109,7 +114,7 @@ class Callbacks:
                         path = Path(folder) / f"trace-{request.pair}-{session.run}.json"
                         event.save(path)
                         # Gradio has copied the file when it asks for the next value.
-                        download = gr.update(value=str(path), visible=True)
+                        download = gr.update(value=str(path))
                         yield text, *_buttons(running=False), download, self._in_memory(request.pair)
                     return
                 text += event
@@ -150,8 +155,43 @@ class Callbacks:
             recording.prompt,
             self._pair(recording.pair),
             *knobs,
-            gr.update(visible=False),
-            gr.update(open=False),
+            gr.update(value=str(recording.path)),
+            gr.update(open=False, visible=True),
+        ]
+
+    def open_linked(self, session: Session, event: gr.EventData) -> list[Any]:
+        """Show the recorded run that a link names; outputs: the recorded runs, then as `open_recording`."""
+        name = str(getattr(event, "run", ""))
+        return [name if name in self.recorded else gr.skip(), *self.open_recording(session, name)]
+
+    def open_file(self, session: Session, event: gr.EventData) -> list[Any]:
+        """Show a trace that a visitor's browser sends; outputs as `open_linked`. Nothing of it is kept here.
+
+        The record comes as hostile input: its size is checked before it is parsed, and everything else as it is built.
+        """
+        text, name = getattr(event, "text", None), str(getattr(event, "name", ""))[:80]
+        try:
+            trace = _read_trace(text)
+        except UserError as error:
+            # Gradio shows a message as markup, and both the name and the reason may quote the file.
+            message = html.escape(texts.IMPORT_REFUSED.format(name=name, reason=error))
+            raise gr.Error(message, title=texts.IMPORT_TITLE, duration=20, print_exception=False) from None
+        session.trace, session.recording = None, ""
+        pair = trace.provenance.pair
+        return [
+            None,
+            run_text(
+                f"imported {secrets.token_hex(4)}",
+                self._titles.get(pair, pair),
+                trace,
+                pair in self._ready,
+                imported=True,
+            ),
+            lines.question(trace.prompt),
+            self._pair(pair),
+            *(getattr(trace.config, knob.name) for knob in page_knobs()),
+            gr.update(value=None),
+            gr.update(open=False, visible=False),
         ]
 
     def charts(self, session: Session) -> Any:
@@ -173,7 +213,7 @@ class Callbacks:
         return lines.header(session.run, request.pair, self._titles[request.pair], request.prompt, request.config)
 
     def _in_memory(self, pair: str) -> str:
-        return readiness_html(texts.WARM_READY.format(pair=self._titles[pair]))
+        return readiness_html("WARM_READY", self._titles[pair])
 
     def _events(self, session: Session, request: Request) -> Iterator[str | Trace]:
         """The lines of a run as they come about, and its trace at the end (none where it was stopped too early)."""
@@ -224,6 +264,45 @@ class Callbacks:
             yield lines.line({"phase": phase, "message": message}) if message else ""
 
 
+def api_judge(
+    match: list[bool],
+    entropy: list[float],
+    rule: str = "fly",
+    theta: float = KNOBS["theta"].default,
+    window: int = KNOBS["window"].default,
+    includes_mismatch: bool = False,
+    protected: list[bool] | None = None,
+) -> dict[str, Any]:
+    """The verdicts of one draft; refuses what the page's own controls could not say."""
+    try:
+        for name, value in (("rule", rule), ("theta", theta), ("window", window)):
+            KNOBS[name].check(value)
+        values = {
+            "match": match,
+            "entropy": entropy,
+            "rule": rule,
+            "theta": theta,
+            "window": window,
+            "includes_mismatch": includes_mismatch,
+            "protected": protected,
+        }
+        case = read(Case, values)
+        KNOBS["draft_length"].check(len(case.match))
+        return case.answer()
+    except UserError as error:
+        raise gr.Error(str(error), print_exception=False) from None
+
+
+def _read_trace(text: Any) -> Trace:
+    """A trace from the text of a visitor's file; raises a UserError with the reason."""
+    if not isinstance(text, str):
+        raise UserError("not a text")
+    size = len(text) if len(text) > IMPORT_LIMIT else len(text.encode("utf-8", "surrogatepass"))
+    if size > IMPORT_LIMIT:
+        raise UserError(f"it has more than {IMPORT_LIMIT:,} bytes")
+    return Trace.from_json(parse_json(text))
+
+
 def preset_of(*values: Any) -> str:
     """The preset that the loose knobs stand on, or "" for none."""
     settings = dict(zip(LOOSE_KNOBS, values))
@@ -239,9 +318,10 @@ def notes_html(*values: Any) -> str:
     return "".join(f"<p class='{tone}'>{html.escape(note)}</p>" for note in notes)
 
 
-def readiness_html(message: str) -> str:
-    """The line that says whether models are in memory."""
-    return f"<p class='readiness'>{html.escape(message)}</p>"
+def readiness_html(key: str, pair: str = "", detail: str = "") -> str:
+    """The line that says whether models are in memory. key: of the text in texts.py; pair: the title of one, before it."""
+    before, behind = (html.escape(text) for text in (f"{pair}: " if pair else "", f" ({detail})" if detail else ""))
+    return f"<p class='readiness'>{before}{say(key)}{behind}</p>"
 
 
 def _buttons(running: bool) -> tuple[Any, Any, Any]:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import gradio as gr
 
 from explorer.config import PRESETS, DecodeConfig, knobs
 from explorer.terminal import LETTERS
-from explorer.ui import comparing, texts
+from explorer.ui import comparing, texts, texts_ko
 from explorer.ui.backend import Backend
-from explorer.ui.controls import ADVANCED, Explore, control
+from explorer.ui.controls import ADVANCED, Explore, control, pair_label
+from explorer.ui.languages import say
 from explorer.ui.links import SCRIPT, link_controls
-from explorer.ui.runview import source
+from explorer.ui.scripts import declared, source, spoken
 
 SCRIPTS = ("rule.js", "run.js", "dom.js", "summary.js", "compare.js")
 SHARED_TEXTS = ("kinds", "alone", "locale", "summary", "ends")  # of the run view
@@ -24,10 +24,9 @@ SIDES = {"a": DecodeConfig(rule="exact"), "b": DecodeConfig()}
 
 def script() -> str:
     """The view's scripts after what they share with Python."""
-    words = texts.COMPARE_VIEW | {key: texts.VIEW[key] for key in SHARED_TEXTS}
-    shared = {"TEXT": words, "VERDICT_OF": {letter: str(verdict) for verdict, letter in LETTERS.items()}}
-    constants = [f"const {name} = {json.dumps(value, ensure_ascii=True)};" for name, value in shared.items()]
-    return "\n".join([*constants, *(source(name) for name in SCRIPTS)])
+    said = [view.COMPARE_VIEW | {key: view.VIEW[key] for key in SHARED_TEXTS} for view in (texts, texts_ko)]
+    letters = {letter: str(verdict) for verdict, letter in LETTERS.items()}
+    return "\n".join([spoken(*said), declared({"VERDICT_OF": letters}), *(source(name) for name in SCRIPTS)])
 
 
 def compare_tab(backend: Backend, explore: Explore, model: dict[str, Any]) -> None:
@@ -35,27 +34,27 @@ def compare_tab(backend: Backend, explore: Explore, model: dict[str, Any]) -> No
     handlers = comparing.Comparing(backend)
     pairs = backend.pairs()
     table = {knob.name: knob for knob in knobs()}
-    with gr.Tab(texts.COMPARE, id="compare"):
+    with gr.Tab(say("COMPARE"), id="compare"):
         session = gr.State(comparing.CompareSession())
-        gr.HTML(f"<p class='lead'>{texts.COMPARE_LEAD}</p>", elem_classes="tab-lead")
+        gr.HTML(f"<p class='lead'>{say('COMPARE_LEAD')}</p>", elem_classes="tab-lead")
         with gr.Row(elem_id="compare-composer"):
             prompt = gr.Textbox(
-                label=texts.PROMPT_LABEL,
+                label=say("PROMPT_LABEL"),
                 value=explore.prompt.value,
-                placeholder=texts.PROMPT_PLACEHOLDER,
+                placeholder=say("PROMPT_PLACEHOLDER"),
                 lines=2,
                 max_lines=8,
                 elem_id="compare-prompt",
                 scale=1,
             )
             with gr.Column(scale=0, min_width=150, elem_classes="tab-run"):
-                run = gr.Button(texts.COMPARE_RUN, variant="primary", elem_id="compare-run")
-                stop = gr.Button(texts.STOP, interactive=False, elem_id="compare-stop")
+                run = gr.Button(say("COMPARE_RUN"), variant="primary", elem_id="compare-run")
+                stop = gr.Button(say("STOP"), interactive=False, elem_id="compare-stop")
         with gr.Row(elem_id="compare-common"):
             pair = gr.Dropdown(
-                [(one.title, one.name) for one in pairs],
+                [(pair_label(one), one.name) for one in pairs],
                 value=pairs[0].name,
-                label=texts.PAIR_LABEL,
+                label=say("PAIR_LABEL"),
                 elem_id="compare-pair",
             )
             budget = control(table["max_new_tokens"], BUDGET, prefix="compare")
@@ -81,15 +80,15 @@ def _side(side: str, config: DecodeConfig, explore: Explore) -> list[Any]:
     controls: dict[str, Any] = {}
     with gr.Row(elem_classes="side-head"):
         gr.HTML(f"<h3>{side.upper()}</h3>", elem_classes="rail-head")
-        adopt = gr.Button(texts.COMPARE_ADOPT, size="sm", elem_id=f"{side}-adopt")
+        adopt = gr.Button(say("COMPARE_ADOPT"), size="sm", elem_id=f"{side}-adopt")
     for knob in mine:
         if knob.name in ADVANCED:
             continue
         controls[knob.name] = control(knob, getattr(config, knob.name), prefix=side)
         if knob.name == "rule":
-            labels = [(preset.label, name) for name, preset in PRESETS.items()] + [(texts.PRESET_CUSTOM, "")]
-            preset = gr.Dropdown(labels, value="explorer", label=texts.PRESET_LABEL, elem_id=f"{side}-preset")
-    with gr.Accordion(texts.ADVANCED, open=False, elem_classes="plain-accordion"):
+            labels = [(say(f"preset.{name}"), name) for name in PRESETS] + [(say("PRESET_CUSTOM"), "")]
+            preset = gr.Dropdown(labels, value="explorer", label=say("PRESET_LABEL"), elem_id=f"{side}-preset")
+    with gr.Accordion(say("ADVANCED"), open=False, elem_classes="plain-accordion"):
         for knob in mine:
             if knob.name in ADVANCED:
                 controls[knob.name] = control(knob, getattr(config, knob.name), prefix=side)

@@ -18,9 +18,9 @@ from explorer.trace import Baseline, Trace
 from explorer.ui import lines, texts
 from explorer.ui.backend import Backend
 from explorer.ui.callbacks import UPDATE_SECONDS, message_of, read_form, refusal
-from explorer.ui.controls import page_knobs
 from explorer.ui.lines import line
 from explorer.ui.report import end_event
+from explorer.ui.scripts import page_knobs
 
 WARM = 12  # tokens decoded and forgotten first: the first rounds of a process are slow, and would be taken for measured times
 COMMON = ("max_new_tokens", "raw_prompt")  # what both sides share

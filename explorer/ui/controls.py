@@ -7,16 +7,18 @@ from typing import Any
 
 import gradio as gr
 
-from explorer.config import ConfigError, DecodeConfig, Knob, knobs
+from explorer.config import ConfigError, DecodeConfig, Knob
 from explorer.ui import texts
+from explorer.ui.languages import say
+from explorer.ui.scripts import page_knobs
 
 # Knobs that most visitors never turn: sampling, and those of single length policies.
 ADVANCED = ("block_size", "threshold", "growth", "statistic", "least_draft", "temperature", "seed", "raw_prompt")
 _CHOICE_LABELS = {
-    "rule": texts.RULE_LABELS,
-    "entropy": texts.ENTROPY_LABELS,
-    "drafter": texts.DRAFTER_LABELS,
-    "length": texts.LENGTH_LABELS,
+    "rule": "RULE_LABELS",
+    "entropy": "ENTROPY_LABELS",
+    "drafter": "DRAFTER_LABELS",
+    "length": "LENGTH_LABELS",
 }
 
 
@@ -28,11 +30,6 @@ class Explore:
     pair: gr.Dropdown
     controls: dict[str, gr.components.Component]  # by knob
     readiness: gr.HTML
-
-
-def page_knobs() -> tuple[Knob, ...]:
-    """The knobs a visitor can turn here: all but those with nothing to choose, and lists."""
-    return tuple(knob for knob in knobs() if knob.kind is not tuple and len(knob.choices) != 1)
 
 
 def control(knob: Knob, value: Any = None, prefix: str = "knob") -> gr.components.Component:
@@ -48,12 +45,18 @@ def control(knob: Knob, value: Any = None, prefix: str = "knob") -> gr.component
 
 
 def _control(knob: Knob, value: Any, elem_id: str) -> gr.components.Component:
-    common = {"label": knob.label, "info": knob.help, "value": value, "elem_id": elem_id}
+    common = {
+        "label": say(f"{knob.name}.label"),
+        "info": say(f"{knob.name}.help"),
+        "value": value,
+        "elem_id": elem_id,
+    }
     if knob.kind is bool:
         return gr.Checkbox(**common)
     if knob.choices:
-        labels = _CHOICE_LABELS.get(knob.name, {})
-        return gr.Radio([(labels.get(choice, choice), choice) for choice in knob.choices], **common)
+        table = _CHOICE_LABELS.get(knob.name)
+        labels = [say(f"{table}.{choice}") if table else choice for choice in knob.choices]
+        return gr.Radio(list(zip(labels, knob.choices)), **common)
     if (knob.high - knob.low) / knob.step > 10_000:  # too fine for a slider
         return gr.Number(minimum=knob.low, maximum=knob.high, step=knob.step, **common)
     return gr.Slider(knob.low, knob.high, step=knob.step, **common)
@@ -71,3 +74,15 @@ def config_of(values: dict[str, Any]) -> DecodeConfig:
             value = int(value)
         settings[knob.name] = value
     return DecodeConfig(**settings)
+
+
+def pair_label(pair: Any) -> str:
+    """A known pair as a choice: its title, and what it takes to have it where it is not here."""
+    if pair.is_here:
+        return pair.title
+    parts = [say("PAIR_FETCHED" if pair.is_embedded else "PAIR_MISSING")]
+    if pair.download_gb is not None:
+        parts.append(f"{pair.download_gb:g} GB")
+    if not pair.is_embedded:
+        parts.append(pair.suits)
+    return f"{pair.title} · {', '.join(map(str, parts))}"

@@ -5,8 +5,9 @@ says which run it is and under which settings; each further line is an *event*. 
 browser is sent and parses just its tail. Keys are short, because the whole text travels once more with the last update.
 This table and assets/run.js are the two places that know them:
 
-header  run (an id), recorded (true for a recorded run), pair and its title, prompt, config (DecodeConfig by name), notes, and
-        of a recorded run provenance {pair, target, draft, dtype, device, date}, and here: whether this machine can run its pair
+header  run (an id), recorded (true for a recorded run), imported (true for a visitor's file), pair and its title, prompt,
+        config (DecodeConfig by name), notes, and of a recorded or imported run provenance {pair, target, draft, dtype, device,
+        date}, and here: whether this machine can run its pair
 round   v new vocabulary: pieces of text, numbered on from 0 over the whole run; a stop token's piece is a list of one
         d [K] drafted tokens, as numbers of the vocabulary; c [K + 1] the target's choices: what is committed if the cut falls here
         m match, a text of K digits 0 and 1 (left out: d equals c); g protected positions (left out: none)
@@ -37,6 +38,7 @@ from explorer.terminal import LETTERS
 from explorer.trace import Block, Prompt, Provenance, Round, Seconds
 
 ALTERNATIVES = 5  # shown in the card; the trace has eight
+PHASES = ("prefill", "draft", "preverify", "verify", "other")  # of the seconds of a round
 
 
 def line(event: dict[str, Any]) -> str:
@@ -53,11 +55,16 @@ def header(
     config: DecodeConfig,
     provenance: Provenance | None = None,
     here: bool = True,
+    imported: bool = False,
 ) -> str:
-    """The first line of a run: a new one clears the view. `provenance` marks a recorded run, `here` one of a pair at hand."""
+    """The first line of a run: a new one clears the view.
+
+    provenance: of a run made before; here: whether its pair is at hand; imported: from a visitor's file.
+    """
     event = {
         "run": run,
         "recorded": provenance is not None,
+        "imported": imported,
         "pair": pair,
         "title": title,
         "prompt": prompt,
@@ -96,9 +103,9 @@ class RunEncoder:
             "e": len(round_.emitted),
             "n": [row.entropy_normalized for row in rows],
             "h": [row.entropy_top3 for row in rows],
-            "q": [None if value is None else _short(value) for value in round_.draft_probs],
-            "p": [_short(math.exp(row.drafted_logprob)) for row in rows[:-1]],
-            "r": [_short(math.exp(row.replacement_logprob)) for row in rows],
+            "q": [None if value is None else short(value) for value in round_.draft_probs],
+            "p": [short(math.exp(row.drafted_logprob)) for row in rows[:-1]],
+            "r": [short(math.exp(row.replacement_logprob)) for row in rows],
             "a": [self._alternatives(row.top_ids, row.top_logprobs) for row in rows],
             "s": _seconds(round_.seconds),
         }
@@ -132,7 +139,7 @@ class RunEncoder:
     def _alternatives(self, ids: tuple[int, ...], logprobs: tuple[float, ...]) -> list[float]:
         flat: list[float] = []
         for token, logprob in zip(ids[:ALTERNATIVES], logprobs):
-            flat += [self._number(token), _short(math.exp(logprob))]
+            flat += [self._number(token), short(math.exp(logprob))]
         return flat
 
     def _texts(self, ids: tuple[int, ...]) -> dict[str, list[str]]:
@@ -150,15 +157,15 @@ class RunEncoder:
 
 
 def _block(block: Block) -> list[Any]:
-    numbers = [None if value is None else _short(value) for value in (block.mean, block.threshold)]
-    return [block.size, *numbers, block.passed, *map(_short, block.scores)]
+    numbers = [None if value is None else short(value) for value in (block.mean, block.threshold)]
+    return [block.size, *numbers, block.passed, *map(short, block.scores)]
 
 
 def _seconds(seconds: Seconds) -> list[float]:
-    return [_short(getattr(seconds, name)) for name in ("prefill", "draft", "preverify", "verify", "other")]
+    return [short(getattr(seconds, name)) for name in PHASES]
 
 
-def _short(value: float) -> float:
+def short(value: float) -> float:
     """Four significant digits; whole numbers without a point."""
     short = float(f"{value:.4g}")
     return int(short) if short == int(short) else short

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import inspect
 import json
 from pathlib import Path
@@ -15,7 +14,8 @@ from explorer.ui import callbacks as cb
 from explorer.ui import texts
 from explorer.ui.backend import Backend
 from explorer.ui.compare import compare_tab
-from explorer.ui.controls import ADVANCED, Explore, control, page_knobs
+from explorer.ui.controls import ADVANCED, Explore, control, page_knobs, pair_label
+from explorer.ui.languages import say
 from explorer.ui.links import LOOSE_KNOBS, SCRIPT, link_controls
 from explorer.ui.recordings import Recording, recordings
 from explorer.ui.runview import run_view
@@ -38,6 +38,9 @@ _TELL = """(...values) => {
   return Object.keys(presets).find((name) => Object.keys(presets[name]).every((knob) => presets[name][knob] === settings[knob])) ?? "";
 }"""
 _WANTED = "() => document.querySelector('#run-view .run-view').wanted"
+_CONFIGURED = "(...now) => document.querySelector('#run-view .run-view').configured(now)"
+_REFUSED = "() => { document.dispatchEvent(new CustomEvent('explorer-refused')); }"
+_KEEP = "() => { document.querySelector('#download').click(); }"
 
 
 def build_page(
@@ -55,8 +58,10 @@ def build_page(
     with gr.Blocks(title=texts.TITLE, analytics_enabled=False, delete_cache=(3600, 86400)) as page:
         session = gr.State(cb.Session(recording=opened.name if opened else ""))
         with gr.Row(elem_id="masthead"):
-            gr.HTML(f"<h1>{html.escape(texts.TITLE)}</h1><p class='lead'>{html.escape(texts.LEAD)}</p>")
-            toggle = gr.Button(texts.THEME_TOGGLE, size="sm", variant="secondary", elem_id="theme-toggle")
+            with gr.Column(scale=1, min_width=0, elem_id="title"):  # Gradio translates one text of a value
+                gr.HTML(f"<h1>{say('TITLE')}</h1>")
+                gr.HTML(f"<p class='lead'>{say('LEAD')}</p>")
+            toggle = gr.Button(say("THEME_TOGGLE"), size="sm", variant="secondary", elem_id="theme-toggle")
         toggle.click(None, js=_TOGGLE, api_visibility="private")
         with gr.Tabs(selected="explore", elem_id="views") as views:
             explore = _explore(backend, handlers, session, opened)
@@ -72,45 +77,47 @@ def build_page(
 def _explore(backend: Backend, handlers: cb.Callbacks, session: gr.State, opened: Recording | None) -> Explore:
     """The first tab: one prompt, one run, every step of it. opened: the recorded run it shows."""
     recorded = handlers.recorded.values()
-    with gr.Tab(texts.EXPLORE, id="explore"):
+    with gr.Tab(say("EXPLORE"), id="explore"):
         with gr.Row(elem_id="composer"):
             prompt = gr.Textbox(
-                label=texts.PROMPT_LABEL,
+                label=say("PROMPT_LABEL"),
                 value=opened.prompt if opened else "",
-                placeholder=texts.PROMPT_PLACEHOLDER,
+                placeholder=say("PROMPT_PLACEHOLDER"),
                 lines=2,
                 max_lines=8,
                 elem_id="prompt",
                 scale=1,
             )
             with gr.Column(scale=0, min_width=150, elem_id="run-buttons"):
-                run = gr.Button(texts.RUN, variant="primary", elem_id="run")
-                stop = gr.Button(texts.STOP, variant="secondary", interactive=False, elem_id="stop")
+                run = gr.Button(say("RUN"), variant="primary", elem_id="run")
+                stop = gr.Button(say("STOP"), variant="secondary", interactive=False, elem_id="stop")
         examples = _examples()
         gr.Examples(
             [[example["prompt"]] for example in examples],
             [prompt],
             example_labels=[example["label"] for example in examples],
-            label=texts.EXAMPLES_LABEL,
+            label=say("EXAMPLES_LABEL"),
             cache_examples=False,
             elem_id="examples",
             api_visibility="private",
         )
         with gr.Row(elem_id="work"):
-            with gr.Column(scale=0, min_width=296, elem_id="rail"), gr.Accordion(texts.SETTINGS, elem_id="settings"):
+            with gr.Column(scale=0, min_width=296, elem_id="rail"), gr.Accordion(say("SETTINGS"), elem_id="settings"):
                 controls, pair, preset, baseline, notes, readiness = _settings(backend, opened)
             with gr.Column(scale=1, min_width=0, elem_id="main"):
                 picker = gr.Dropdown(
                     [(recording.label, recording.name) for recording in recorded],
                     value=opened.name if opened else None,
-                    label=texts.RECORDINGS_LABEL,
+                    label=say("RECORDINGS_LABEL"),
                     visible=bool(recorded),
                     elem_id="recordings",
                 )
-                view = run_view(opened.text if opened else "")
-                with gr.Accordion(texts.CHARTS_LABEL, open=False, elem_id="charts") as charts:
+                view = run_view(opened.text if opened else "", list(handlers.recorded), handlers.pairs)
+                with gr.Accordion(say("CHARTS_LABEL"), open=False, elem_id="charts") as charts:
                     plot = gr.Plot(show_label=False, elem_id="plot")
-                download = gr.DownloadButton(texts.DOWNLOAD, visible=False, size="sm", elem_id="download")
+                # The whole record of the run on show; the view's menu presses it.
+                record = str(opened.path) if opened else None
+                download = gr.DownloadButton(say("DOWNLOAD"), value=record, visible="hidden", elem_id="download")
 
         knob_inputs = list(controls.values())
         form = [session, prompt, pair, baseline, *knob_inputs]
@@ -136,6 +143,13 @@ def _explore(backend: Backend, handlers: cb.Callbacks, session: gr.State, opened
         stop.click(handlers.stop, [session], [stop], queue=False, **QUIET)
         opening = [view, prompt, pair, *knob_inputs, download, charts]
         picker.input(handlers.open_recording, [session, picker], opening, queue=False, **QUIET)
+        # A run that a link names, or that a visitor's file holds.
+        found = [picker, *opening]
+        view.linked(handlers.open_linked, [session], found, queue=False, **QUIET)
+        read = view.opened(handlers.open_file, [session], found, concurrency_limit=None, **QUIET)
+        read.failure(None, js=_REFUSED, api_visibility="private")
+        view.configured(None, [pair, *knob_inputs], [pair, *knob_inputs], js=_CONFIGURED, **SCRIPT)
+        view.keep(None, js=_KEEP, api_visibility="private")
         charts.expand(handlers.charts, [session], [plot], queue=False, **QUIET)
 
         loose = [controls[name] for name in LOOSE_KNOBS]
@@ -155,24 +169,24 @@ def _settings(backend: Backend, opened: Recording | None) -> tuple[Any, ...]:
     known = backend.pairs()
     standing = opened.config if opened else DecodeConfig()
     pair = gr.Dropdown(
-        [(_pair_label(pair), pair.name) for pair in known],
+        [(pair_label(pair), pair.name) for pair in known],
         value=opened.pair if opened and opened.pair in cb.ready_pairs(backend) else known[0].name,
-        label=texts.PAIR_LABEL,
-        info=texts.PAIR_INFO,
+        label=say("PAIR_LABEL"),
+        info=say("PAIR_INFO"),
         elem_id="pair",
     )
-    readiness = gr.HTML(cb.readiness_html(texts.WARM_WAITING), elem_id="readiness", min_height=22)
+    readiness = gr.HTML(cb.readiness_html("WARM_WAITING"), elem_id="readiness", min_height=22)
     preset = None
     for knob in page_knobs():
         if knob.name in ADVANCED:
             continue
         controls[knob.name] = control(knob, getattr(standing, knob.name))
         if knob.name == "rule":
-            labels = [(_preset_label(name), name) for name in PRESETS] + [(texts.PRESET_CUSTOM, "")]
+            labels = [(_preset_label(name), name) for name in PRESETS] + [(say("PRESET_CUSTOM"), "")]
             named = cb.preset_of(*(getattr(standing, name) for name in LOOSE_KNOBS))
-            preset = gr.Dropdown(labels, value=named, label=texts.PRESET_LABEL, elem_id="preset")
-    baseline = gr.Checkbox(False, label=texts.BASELINE_LABEL, info=texts.BASELINE_INFO, elem_id="baseline")
-    with gr.Accordion(texts.ADVANCED, open=False, elem_id="advanced"):
+            preset = gr.Dropdown(labels, value=named, label=say("PRESET_LABEL"), elem_id="preset")
+    baseline = gr.Checkbox(False, label=say("BASELINE_LABEL"), info=say("BASELINE_INFO"), elem_id="baseline")
+    with gr.Accordion(say("ADVANCED"), open=False, elem_id="advanced"):
         for knob in page_knobs():
             if knob.name in ADVANCED:
                 controls[knob.name] = control(knob, getattr(standing, knob.name))
@@ -182,7 +196,7 @@ def _settings(backend: Backend, opened: Recording | None) -> tuple[Any, ...]:
 
 
 def _api(handlers: cb.Callbacks) -> None:
-    """The one public endpoint. Its parameters are the prompt, the pair and the knobs, so it grows with their table."""
+    """The public endpoints. The parameters of `run` are the prompt, the pair and the knobs: it grows with their table."""
     first = [("prompt", str, inspect.Parameter.empty), ("pair", str, handlers.pairs[0]), ("baseline", bool, False)]
     table = [(knob.name, knob.kind, knob.default) for knob in page_knobs()]
     parameters = [
@@ -197,17 +211,12 @@ def _api(handlers: cb.Callbacks) -> None:
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters} | {"return": dict}
     lines = [f"{knob.name} ({knob.range_text}): {knob.help}" for knob in page_knobs()]
     gr.api(run, api_name="run", api_description=texts.API_DESCRIPTION + " " + " ".join(lines), **MODEL)
+    gr.api(cb.api_judge, api_name="judge", api_description=texts.API_JUDGE, concurrency_limit=None)
 
 
 def _examples() -> list[dict[str, str]]:
     return [json.loads(text) for text in EXAMPLES.read_text(encoding="utf-8").splitlines() if text.strip()]
 
 
-def _pair_label(pair: Any) -> str:
-    size = f"{pair.download_gb:g} GB" if pair.download_gb is not None else "size unknown"
-    template = texts.PAIR_HERE if pair.is_here else texts.PAIR_FETCHED if pair.is_embedded else texts.PAIR_MISSING
-    return template.format(title=pair.title, size=size, suits=f"for {pair.suits}")
-
-
 def _preset_label(name: str) -> str:
-    return PRESETS[name].label
+    return say(f"preset.{name}")

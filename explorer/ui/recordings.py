@@ -50,11 +50,11 @@ def recordings(titles: Mapping[str, str], ready: Collection[str] = (), folder: P
     return tuple(found)
 
 
-def run_text(run: str, title: str, trace: Trace, here: bool) -> str:
-    """A whole trace as the text of a finished run; here: whether this machine can run its pair."""
+def run_text(run: str, title: str, trace: Trace, here: bool, imported: bool = False) -> str:
+    """A whole trace as the text of a finished run. here: whether this machine can run its pair."""
     encoder = lines.RunEncoder(trace.vocabulary, frozenset(trace.stop_ids))
     pair, prompt = trace.provenance.pair, lines.question(trace.prompt)
-    head = lines.header(run, pair, title, prompt, trace.config, trace.provenance, here)
+    head = lines.header(run, pair, title, prompt, trace.config, trace.provenance, here, imported)
     return "".join([head, *map(encoder.round, trace.rounds), encoder.tail(), lines.line(end_event(trace))])
 
 

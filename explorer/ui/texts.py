@@ -53,16 +53,18 @@ LENGTH_LABELS = {
 }
 ENTROPY_LABELS = {"normalized": "Normalized", "top3": "Top 3"}
 
-PAIR_HERE = "{title}"
-PAIR_FETCHED = "{title} · fetched on first use, {size}"
-PAIR_MISSING = "{title} · not on this machine, {size}, {suits}"
+PAIR_FETCHED = "fetched on first use"
+PAIR_MISSING = "not on this machine"
 
 WARM_WAITING = "Models load at the first run."
-WARM_LOADING = "Loading {pair} into memory. You can press Run already."
-WARM_READY = "{pair} is in memory."
-WARM_FAILED = "{pair} could not be loaded ahead: {error}"
+# Behind the name of a pair.
+WARM_LOADING = "loading into memory. You can press Run already."
+WARM_READY = "in memory."
+WARM_FAILED = "could not be loaded ahead"
 
 PROMPT_TOO_LONG = "the prompt has {size:,} characters, this page takes at most {limit:,}: shorten it"
+IMPORT_REFUSED = "{name} is no record of a run: {reason}"
+IMPORT_TITLE = "Nothing was opened"
 MISSING_INPUT = "{label} must be {range}, got nothing"
 UNEXPECTED = "The run failed: {error}. The page goes on working; the server's log has the details."
 OUT_OF_MEMORY = (
@@ -74,6 +76,14 @@ FAILED_TITLE = "The run failed"
 API_DESCRIPTION = (
     "Decode one prompt; returns its text, the figures of the run, and the whole trace (schema version 1). "
     "prompt: what to answer. pair: name of a known pair. baseline: also decode plainly, with the target alone, and compare."
+)
+
+API_JUDGE = (
+    "Judge one draft of K tokens, without a model. match: whether each drafted token is the target's own choice [K booleans]. "
+    "entropy: the target's at each position, in the unit of theta [K numbers]. rule: fly or exact. theta: least entropy to defer "
+    "(0 to 1.2). window: following tokens that must match (0 to 32). includes_mismatch: the window counts the mismatch itself. "
+    "protected: positions with a stop id, never loosened [K booleans]; null for none. K is at most 64. Returns verdicts [K], kept, "
+    "cut (the first refused position from 0, or null) and last (correction or bonus)."
 )
 
 # What the run view says. Keys are stable: the JavaScript asks for them by name.
@@ -95,7 +105,7 @@ VIEW: dict[str, Any] = {
     },
     "alone": {"name": "target", "means": "written by the target alone"},
     "locale": "en-GB",
-    "origin": {"recorded": "Recorded run", "live": "Live run", "dtypes": "target {target}, draft {draft}"},
+    "origin": {"recorded": "Recorded run", "imported": "Imported run", "live": "Live run", "dtypes": "target {target}, draft {draft}"},
     "legend": "What the marks mean",
     "show_refused": "Show refused drafts",
     "strip": "Generated text, token by token",
@@ -318,6 +328,46 @@ VIEW: dict[str, Any] = {
         "speeds": "Both speeds were measured here, one after the other.",
         "other_machine": "The speeds were measured at different places or times: compare the other figures.",
     },
+    "share": {
+        "title": "Share and keep",
+        "page_title": TITLE,
+        "copy": "Copy link",
+        "link": "Link to copy",
+        "copied": "Link copied: it holds the run's name, the round and the thresholds.",
+        "copied_settings": "Link copied: it holds the settings only, no prompt and no text. Share this run as a file.",
+        "copy_by_hand": "This browser does not let the page copy. Here is the link:",
+        "save": "Save as",
+        "trace": "Whole record",
+        "rounds": "Table of rounds",
+        "page": "Page without a server",
+        "parts": {"lanes": "Picture of this round", "rounds": "Picture of all rounds", "entropies": "Picture of the entropies", "summary": "Picture of the summary"},
+        "replayed": "what-if, replayed per round",
+        "saved": "Saved {name}.",
+        "open": "Open a record",
+        "opening": "Opening {name}",
+        "imported": "This run is from your file. It is not kept on the server.",
+        "too_large": "{name} has {size} MB; a record may have {limit} MB at most.",
+        "not_text": "{name} is no record of a run: it is not UTF-8 text.",
+        "refused": {
+            "length": "This link is too long, so it was not followed.",
+            "v": "This link is from another version of the page, so it was not followed.",
+            "run": "This link names a recorded run that is not here, so it was not followed.",
+            "pair": "This link names a model pair that is not here, so it was not followed.",
+            "round": "This link names a place that this run does not have.",
+            "position": "This link names a place that this run does not have.",
+            "knob": "This link has an impossible value for {name}, so it was not followed.",
+        },
+    },
+    # On a page without a server, in place of the settings.
+    "thresholds": {
+        "title": "Thresholds",
+        "rule": "Rule",
+        "entropy": "Measure",
+        "theta": "Theta θ",
+        "window": "Window W",
+        "window_includes_mismatch": "W includes the mismatch",
+        "never": "never",
+    },
     "rounds": {
         "title": "All rounds as a table",
         "caption": "One row per target pass",
@@ -525,7 +575,7 @@ COMPARE_VIEW: dict[str, Any] = {
         "stopped": "Stopped",
         "failed": "Failed",
     },
-    "sides": ["Target alone", "A", "B"],
+    "own": "Target alone",
     "dtypes": "target {target}, draft {draft}",
     "text": "Text of: {side}",
     "parted": "parts from the target's own here",
@@ -553,12 +603,9 @@ COMPARE_VIEW: dict[str, Any] = {
         "speedup": "Times the target alone, measured",
         "tokens": "Tokens",
         "passes": "Target passes",
-        "loosened": "Deferred",
         "logprob": "Mean target log-probability, nats per token",
         "end": "Ended because",
     },
-    "differs": "Settings that differ",
-    "counts": "What became of the drafts",
     "times": "Where the time went, measured",
     "same_settings": "A and B have the same settings.",
     "knobs": {"rule": "rule", "entropy": "measure", "theta": "θ", "window": "W", "window_includes_mismatch": "window includes the mismatch", "drafter": "drafter", "length": "length policy", "draft_length": "draft length K", "block_size": "block size", "threshold": "threshold", "growth": "growth", "statistic": "statistic", "least_draft": "least draft"},

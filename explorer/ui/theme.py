@@ -6,7 +6,9 @@ from typing import Any
 
 import gradio as gr
 
-from explorer.ui.runview import STYLES
+from explorer.ui.languages import say
+from explorer.ui.recordings import RUNS
+from explorer.ui.scripts import STYLES
 
 
 def theme() -> gr.themes.Base:
@@ -49,7 +51,9 @@ def launch_options() -> dict[str, Any]:
     """Arguments of launch() that belong to the page, not to the place it runs."""
     return {
         "theme": theme(),
+        "i18n": say,
         "css_paths": list(STYLES),
+        "allowed_paths": [str(RUNS)],  # the recorded runs, to be downloaded; wherever the server was started
         "footer_links": ["api"],
         "run_history": False,
         "enable_monitoring": False,

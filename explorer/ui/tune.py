@@ -10,11 +10,12 @@ import gradio as gr
 
 from explorer.analysis.points import Limit
 from explorer.config import DecodeConfig, knobs
-from explorer.ui import texts, tuning
+from explorer.ui import texts, texts_ko, tuning
 from explorer.ui.backend import Backend
-from explorer.ui.controls import Explore, control
+from explorer.ui.controls import Explore, control, pair_label
+from explorer.ui.languages import say
 from explorer.ui.recordings import Recording
-from explorer.ui.runview import source
+from explorer.ui.scripts import source, spoken
 
 SCRIPTS = ("dom.js", "summary.js", "heatmap.js", "tune.js")
 QUIET = {"show_progress": "hidden", "api_visibility": "private"}
@@ -30,8 +31,7 @@ _THETAS = "(measure, now) => (%s)[measure] ?? now"
 
 def script() -> str:
     """The view's scripts after their texts."""
-    text = json.dumps(texts.TUNE_VIEW, ensure_ascii=True)
-    return "\n".join([f"const TEXT = {text};", *(source(name) for name in SCRIPTS)])
+    return "\n".join([spoken(texts.TUNE_VIEW, texts_ko.TUNE_VIEW), *(source(name) for name in SCRIPTS)])
 
 
 def tune_tab(
@@ -42,41 +42,41 @@ def tune_tab(
     pairs = backend.pairs()
     table = {knob.name: knob for knob in knobs()}
     limit = Limit()
-    with gr.Tab(texts.TUNE, id="tune") as tab:
+    with gr.Tab(say("TUNE"), id="tune") as tab:
         session = gr.State(tuning.TuneSession())
-        gr.HTML(f"<p class='lead'>{texts.TUNE_LEAD}</p>", elem_classes="tab-lead")
+        gr.HTML(f"<p class='lead'>{say('TUNE_LEAD')}</p>", elem_classes="tab-lead")
         with gr.Row(elem_classes="tab-work"):
             with gr.Column(scale=0, min_width=296, elem_classes="tab-rail"):
                 pair = gr.Dropdown(
-                    [(one.title, one.name) for one in pairs],
+                    [(pair_label(one), one.name) for one in pairs],
                     value=pairs[0].name,
-                    label=texts.PAIR_LABEL,
+                    label=say("PAIR_LABEL"),
                     elem_id="tune-pair",
                 )
-                choices = [(texts.TUNE_SOURCES[name], name) for name in tuning.SOURCES]
-                origin = gr.Radio(choices, value=tuning.SOURCES[0], label=texts.TUNE_PROMPTS, elem_id="tune-source")
+                choices = [(say(f"TUNE_SOURCES.{name}"), name) for name in tuning.SOURCES]
+                origin = gr.Radio(choices, value=tuning.SOURCES[0], label=say("TUNE_PROMPTS"), elem_id="tune-source")
                 count = gr.Slider(
                     1,
                     tuning.MAX_PROMPTS,
                     value=tuning.DEFAULT_PROMPTS,
                     step=1,
-                    label=texts.TUNE_COUNT,
+                    label=say("TUNE_COUNT"),
                     elem_id="tune-count",
                 )
                 with gr.Group(visible=False, elem_classes="plain-group") as mine:
                     own = gr.Textbox(
-                        label=texts.TUNE_OWN, info=texts.TUNE_OWN_INFO, lines=5, max_lines=12, elem_id="tune-own"
+                        label=say("TUNE_OWN"), info=say("TUNE_OWN_INFO"), lines=5, max_lines=12, elem_id="tune-own"
                     )
                 file = gr.UploadButton(
-                    texts.TUNE_FILE, file_types=[".jsonl", ".json", ".txt"], size="sm", elem_id="tune-file"
+                    say("TUNE_FILE"), file_types=[".jsonl", ".json", ".txt"], size="sm", elem_id="tune-file"
                 )
                 measure = control(table["entropy"], prefix="tune")
                 lists = [
-                    gr.Textbox(label=label, value=value, info=texts.TUNE_LIST_INFO, max_lines=1, elem_id=elem_id)
+                    gr.Textbox(label=label, value=value, info=say("TUNE_LIST_INFO"), max_lines=1, elem_id=elem_id)
                     for label, value, elem_id in (
-                        (texts.TUNE_THETAS, tuning.DEFAULT_THETAS["normalized"], "tune-thetas"),
-                        (texts.TUNE_WINDOWS, tuning.DEFAULT_WINDOWS, "tune-windows"),
-                        (texts.TUNE_LENGTHS, tuning.DEFAULT_LENGTHS, "tune-lengths"),
+                        (say("TUNE_THETAS"), tuning.DEFAULT_THETAS["normalized"], "tune-thetas"),
+                        (say("TUNE_WINDOWS"), tuning.DEFAULT_WINDOWS, "tune-windows"),
+                        (say("TUNE_LENGTHS"), tuning.DEFAULT_LENGTHS, "tune-lengths"),
                     )
                 ]
                 budget = gr.Slider(
@@ -84,32 +84,32 @@ def tune_tab(
                     tuning.MAX_BUDGET,
                     value=tuning.DEFAULT_BUDGET,
                     step=8,
-                    label=texts.TUNE_BUDGET,
+                    label=say("TUNE_BUDGET"),
                     elem_id="tune-budget",
                 )
-                with gr.Accordion(texts.TUNE_MORE, open=False, elem_classes="plain-accordion"):
+                with gr.Accordion(say("TUNE_MORE"), open=False, elem_classes="plain-accordion"):
                     more = [
                         control(table[name], getattr(DecodeConfig(), name), prefix="tune")
                         for name in ("drafter", "length", "window_includes_mismatch")
                     ]
                 expected = gr.HTML("", elem_id="tune-expected")
                 with gr.Row(elem_classes="tab-buttons"):
-                    run = gr.Button(texts.TUNE_RUN, variant="primary", elem_id="tune-run")
-                    cancel = gr.Button(texts.TUNE_CANCEL, interactive=False, elem_id="tune-cancel")
-                gr.HTML(f"<h3>{texts.TUNE_LIMIT}</h3>", elem_classes="rail-head")
+                    run = gr.Button(say("TUNE_RUN"), variant="primary", elem_id="tune-run")
+                    cancel = gr.Button(say("TUNE_CANCEL"), interactive=False, elem_id="tune-cancel")
+                gr.HTML(f"<h3>{say('TUNE_LIMIT')}</h3>", elem_classes="rail-head")
                 nats = gr.Slider(
                     0,
                     1,
                     value=limit.nats,
                     step=0.01,
-                    label=texts.TUNE_NATS,
-                    info=texts.TUNE_NATS_INFO,
+                    label=say("TUNE_NATS"),
+                    info=say("TUNE_NATS_INFO"),
                     elem_id="tune-nats",
                 )
-                lost = gr.Slider(0, 12, value=limit.lost, step=1, label=texts.TUNE_LOST, elem_id="tune-lost")
+                lost = gr.Slider(0, 12, value=limit.lost, step=1, label=say("TUNE_LOST"), elem_id="tune-lost")
                 with gr.Row(elem_classes="tab-buttons"):
-                    table_file = gr.DownloadButton(texts.TUNE_CSV, visible=False, size="sm", elem_id="tune-csv")
-                    record = gr.DownloadButton(texts.TUNE_JSON, visible=False, size="sm", elem_id="tune-json")
+                    table_file = gr.DownloadButton(say("TUNE_CSV"), visible=False, size="sm", elem_id="tune-csv")
+                    record = gr.DownloadButton(say("TUNE_JSON"), visible=False, size="sm", elem_id="tune-json")
             with gr.Column(scale=1, min_width=0, elem_classes="tab-main"):
                 view = gr.HTML("", html_template="", js_on_load=script(), apply_default_css=False, elem_id="tune-view")
 

@@ -22,9 +22,10 @@ from explorer.prompts import CHECKABLE, EXAMPLES, PromptItem, read_prompts, type
 from explorer.ui import sweep_lines, texts
 from explorer.ui.backend import Backend
 from explorer.ui.callbacks import PROMPT_LIMIT, message_of, refusal
-from explorer.ui.controls import config_of, page_knobs
+from explorer.ui.controls import config_of
 from explorer.ui.lines import line
 from explorer.ui.recordings import Recording
+from explorer.ui.scripts import page_knobs
 
 PROGRESS_SECONDS = 0.5  # between two lines of progress
 MAX_PROMPTS, MAX_POINTS, MAX_LENGTHS, MAX_BUDGET = (

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from time import sleep
 
 from explorer.errors import UserError
-from explorer.ui import texts
 from explorer.ui.backend import Backend
 from explorer.ui.callbacks import readiness_html
 
@@ -19,7 +18,7 @@ class Warmup:
         self._backend = backend
         self._lock = threading.Lock()
         self._started = not enabled
-        self.message = texts.WARM_WAITING
+        self.message = readiness_html("WARM_WAITING")
         self.done = not enabled
 
     def watch(self) -> Iterator[str]:
@@ -33,7 +32,7 @@ class Warmup:
             done, message = self.done, self.message
             if message != shown:
                 shown = message
-                yield readiness_html(message)
+                yield message
             if done:
                 return
             sleep(0.2)
@@ -42,13 +41,13 @@ class Warmup:
         pair = self._backend.pairs()[0]
         try:
             if pair.is_here:
-                self.message = texts.WARM_LOADING.format(pair=pair.title)
+                self.message = readiness_html("WARM_LOADING", pair.title)
                 for _ in self._backend.load(pair.name):
                     pass
-                self.message = texts.WARM_READY.format(pair=pair.title)
+                self.message = readiness_html("WARM_READY", pair.title)
         except UserError as error:
-            self.message = texts.WARM_FAILED.format(pair=pair.title, error=error)
+            self.message = readiness_html("WARM_FAILED", pair.title, str(error))
         except Exception as error:  # the page must go on; the run will say what is wrong
-            self.message = texts.WARM_FAILED.format(pair=pair.title, error=type(error).__name__)
+            self.message = readiness_html("WARM_FAILED", pair.title, type(error).__name__)
         finally:
             self.done = True

@@ -1,37 +1,16 @@
 """The explorer page on a recorded run: lanes, scrubber, gauges, and thresholds that move without the server."""
 
 import os
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from scripted import STORY, Script, ScriptedBackend, Step, Words, make_round
+from scripted import STORY, Script, ScriptedBackend, Step, make_trace
 
-from explorer.config import DecodeConfig
-from explorer.trace import Block, Prompt, Provenance, Stop, Trace, mentioned_ids
 from explorer.ui.recordings import recordings
 
 pytestmark = pytest.mark.browser
 
 HOSTILE = ["<img src=x onerror=window.hacked=1>", "${window.hacked=1}", "{{window.hacked=1}}", "</script><script>window.hacked=1</script>", "\u202eright to left\u202c", "x" * 10_000]  # fmt: skip
-
-
-def make_trace(script=STORY, repeats=1, prompt="Tell a story.", blocks=False, **settings) -> Trace:
-    words, rounds, length = Words(), [], 1
-    config = DecodeConfig(**settings)
-    asked = Prompt((words.id(prompt),), prompt)
-    for steps, bonus in script.rounds * repeats:
-        rounds.append(make_round(words, steps, bonus, length, config))
-        length += len(rounds[-1].emitted)
-    if blocks:
-        scored = (Block(3, (0.9, 0.8, 0.7), 0.8, 0.5, True), Block(3, (0.5, 0.3, 0.1), 0.3, 0.6, False))
-        rounds[0] = replace(rounds[0], blocks=scored)
-    vocabulary = {token: words[token] for token in mentioned_ids(asked, rounds, (), None)}
-    provenance = Provenance(
-        "elsewhere", "t", "d", {}, {"target": "float32", "draft": "int8"}, "CPU, 2 threads", 2, {}, "2026-03-04T05:06:07+00:00"
-    )  # fmt: skip
-    config = replace(config, max_new_tokens=length - 1)
-    return Trace(provenance, asked, config, tuple(rounds), Stop("budget"), (), vocabulary)
 
 
 @pytest.fixture(scope="module")

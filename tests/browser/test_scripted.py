@@ -220,7 +220,8 @@ def test_the_trace_downloads(story, visit, run):
     page = visit(story)
     run(page, budget=12)
     with page.expect_download() as download:
-        page.click("#download")
+        page.click(".save summary")
+        page.get_by_role("button", name="Whole record, JSON").click()
     trace = Trace.from_json(json.loads(download.value.path().read_text(encoding="utf-8")))
     assert len(trace.output_ids) == 12
     assert download.value.suggested_filename.startswith("trace-scripted-")
@@ -236,4 +237,12 @@ def test_a_program_can_run_by_name_and_bad_input_is_told_in_words(story):
     with pytest.raises(Exception, match="Theta must be a number from 0 to 1.2"):
         client.predict(prompt="go", theta=9, api_name="/run")
     described = client.view_api(return_format="dict")["named_endpoints"]
-    assert list(described) == ["/run"]
+    assert list(described) == ["/run", "/judge"]
+    judged = client.predict(match=[True, False, True], entropy=[0, 0.4, 0], theta=0.3, window=1, api_name="/judge")
+    assert judged["verdicts"] == ["exact", "deferred", "exact"]
+    with pytest.raises(Exception, match="Window W must be"):
+        client.predict(match=[True], entropy=[0], window=99, api_name="/judge")
+    kinds = {
+        parameter["parameter_name"]: parameter["python_type"]["type"] for parameter in described["/judge"]["parameters"]
+    }
+    assert (kinds["match"], kinds["theta"], kinds["window"]) == ("list[bool]", "float", "int")

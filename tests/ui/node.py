@@ -7,7 +7,7 @@ from functools import cache
 
 import pytest
 
-from explorer.ui.runview import PURE, constants, source
+from explorer.ui.scripts import PURE, constants, source
 
 
 @cache

@@ -6,13 +6,25 @@ import itertools
 import math
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from explorer.analysis.sweep import Measured, Pass, PromptRuns, run_of
 from explorer.config import DecodeConfig
 from explorer.errors import UserError
 from explorer.sweep import sweep_points
-from explorer.trace import Baseline, Prompt, Provenance, Round, Row, Seconds, Stop, Trace, judge_rows, mentioned_ids
+from explorer.trace import (
+    Baseline,
+    Block,
+    Prompt,
+    Provenance,
+    Round,
+    Row,
+    Seconds,
+    Stop,
+    Trace,
+    judge_rows,
+    mentioned_ids,
+)
 
 
 @dataclass(frozen=True)
@@ -220,13 +232,13 @@ class ScriptedBackend:
 
     def _trace(self, pair: ScriptedPair, prompt: Prompt, config: DecodeConfig) -> Trace:
         recorder = ScriptedRecorder(pair, prompt, config)
-        for steps, bonus in itertools.cycle(pair.script.rounds):
-            room = config.max_new_tokens - sum(len(round_.emitted) for round_ in recorder.rounds)
-            if room <= 0:
-                return recorder.trace()
+        written = itertools.cycle(pair.script.rounds)
+        while room := config.max_new_tokens - sum(len(round_.emitted) for round_ in recorder.rounds):
+            steps, bonus = next(written)
             steps = [] if config.rule == "autoregressive" else steps
             length = len(prompt.ids) + config.max_new_tokens - room
             recorder.add(make_round(pair.vocabulary, steps, bonus, length, config, room))
+        return recorder.trace()
 
     def baseline(self, pair: ScriptedPair, prompt: Prompt, config: DecodeConfig):
         yield ""
@@ -247,3 +259,22 @@ STORY = Script(
         ([Step(" watched"), Step(" the"), Step(" ships", " stars", 0.09), Step(" go"), Step(" by"), Step(" and"), Step(" far"), Step(" away")], " "),
     ]
 )  # fmt: skip
+
+
+def make_trace(script=STORY, repeats=1, prompt="Tell a story.", blocks=False, **settings) -> Trace:
+    """A finished run of the script, told `repeats` times; blocks: its first round carries PACER's record."""
+    words, rounds, length = Words(), [], 1
+    config = DecodeConfig(**settings)
+    asked = Prompt((words.id(prompt),), prompt)
+    for steps, bonus in script.rounds * repeats:
+        rounds.append(make_round(words, steps, bonus, length, config))
+        length += len(rounds[-1].emitted)
+    if blocks:
+        scored = (Block(3, (0.9, 0.8, 0.7), 0.8, 0.5, True), Block(3, (0.5, 0.3, 0.1), 0.3, 0.6, False))
+        rounds[0] = replace(rounds[0], blocks=scored)
+    vocabulary = {token: words[token] for token in mentioned_ids(asked, rounds, (), None)}
+    provenance = Provenance(
+        "elsewhere", "t", "d", {}, {"target": "float32", "draft": "int8"}, "CPU, 2 threads", 2, {}, "2026-03-04T05:06:07+00:00"
+    )  # fmt: skip
+    config = replace(config, max_new_tokens=length - 1)
+    return Trace(provenance, asked, config, tuple(rounds), Stop("budget"), (), vocabulary)

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import gradio as gr
 import pytest
-from scripted import STORY, Script, ScriptedBackend, Step
+from scripted import STORY, Script, ScriptedBackend, Step, make_trace
 
 from explorer.config import PRESETS
 from explorer.trace import Trace
@@ -221,3 +221,92 @@ def test_notes_say_what_is_unusual_or_wrong():
     assert cb.notes_html(*values.values()) == ""
     assert "nothing can be deferred" in cb.notes_html(*(values | {"window": 8}).values())
     assert "Theta must be" in cb.notes_html(*(values | {"theta": None}).values())
+
+
+def opened(text, name="f.json"):
+    return SimpleNamespace(text=text, name=name)
+
+
+def test_a_visitors_file_is_shown_like_a_recorded_run_and_kept_nowhere(handlers):
+    trace = make_trace(theta=0.3)
+    session = cb.Session(trace=trace, recording="x")
+    picked, text, prompt, pair, *knobs, download, charts = handlers.open_file(
+        session, opened(json.dumps(trace.to_json()))
+    )
+    head, *_, end = events(text)
+    assert (head["imported"], head["recorded"], head["pair"], end["end"]) == (True, True, "elsewhere", "budget")
+    assert (picked, prompt) == (None, "Tell a story.")
+    assert dict(zip([knob.name for knob in page_knobs()], knobs))["theta"] == 0.3
+    assert (download["value"], charts["visible"]) == (None, False)
+    assert (session.trace, session.recording) == (None, "")
+
+
+def edited(**changes):
+    return json.dumps(make_trace().to_json() | changes)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "not valid JSON"),
+        ("{}", "schema version"),
+        ("[" * 100_000, "not valid JSON"),
+        (edited(schema=99), "schema version 99"),
+        (edited(rounds="many"), "rounds must be a list"),
+        (edited(stop_ids=[10**20]), "whole number"),
+        (edited(vocabulary={"1": {"hex": "zz"}}), "vocabulary"),
+        (json.dumps(make_trace().to_json()).replace('"deferred"', '"exact"'), "the rule gives other verdicts"),
+        ('{"schema": NaN}', "not a number"),
+        ("\ud800", "not valid JSON"),
+        (None, "not a text"),
+        (["{}"], "not a text"),
+    ],
+)
+def test_a_file_that_is_no_record_is_refused_with_the_reason(handlers, text, reason):
+    session = cb.Session(recording="kept")
+    with pytest.raises(gr.Error, match=reason) as refusal:
+        handlers.open_file(session, opened(text, "<b>f.json"))
+    assert "&lt;b&gt;f.json is no record" in str(refusal.value), "shown as markup, so written as text"
+    assert session.recording == "kept", "what was on show stays"
+
+
+def test_the_size_of_a_file_is_checked_before_it_is_parsed(handlers, monkeypatch):
+    monkeypatch.setattr(cb, "parse_json", lambda text: pytest.fail("it was parsed"))
+    for text in ("x" * (cb.IMPORT_LIMIT + 1), "한" * (cb.IMPORT_LIMIT // 3 + 1)):
+        with pytest.raises(gr.Error, match="more than 16,777,216 bytes"):
+            handlers.open_file(cb.Session(), opened(text))
+
+
+def test_a_linked_run_is_chosen_and_shown(backend, tmp_path):
+    make_trace().save(tmp_path / "a.json")
+    handlers = cb.Callbacks(backend, recordings({}, folder=tmp_path))
+    picked, text, *_ = handlers.open_linked(cb.Session(), SimpleNamespace(run="a"))
+    assert (picked, events(text)[0]["run"]) == ("a", "recorded a")
+    assert all(output == gr.skip() for output in handlers.open_linked(cb.Session(), SimpleNamespace(run="../a")))
+
+
+def test_a_draft_is_judged_for_a_program():
+    answer = cb.api_judge([True, False, True, True], [0.0, 0.5, 0.0, 0.0], theta=0.3, window=2)
+    assert answer == {"verdicts": ["exact", "deferred", "exact", "exact"], "kept": 4, "cut": None, "last": "bonus"}
+    assert cb.api_judge([False], [0.9], protected=[True])["verdicts"] == ["rejected:stop"]
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"match": "yes"}, "match must be a list"),
+        ({"match": [1]}, "true or false"),
+        ({"entropy": [float("nan")]}, "finite number"),
+        ({"entropy": []}, "one entry per drafted token"),
+        ({"theta": 1.3}, "Theta must be a number from 0 to 1.2"),
+        ({"theta": float("nan")}, "Theta must be"),
+        ({"window": 33}, "Window W must be"),
+        ({"window": 0, "includes_mismatch": True}, "at least 1"),
+        ({"rule": "loose"}, "Rule must be one of"),
+        ({"match": [True] * 65, "entropy": [0.0] * 65}, "Draft length K must be"),
+        ({"protected": [True, False]}, "one entry per drafted token"),
+    ],
+)
+def test_a_draft_that_the_page_could_not_hold_is_refused(values, message):
+    with pytest.raises(gr.Error, match=message):
+        cb.api_judge(**({"match": [True], "entropy": [0.1]} | values))

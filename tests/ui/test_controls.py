@@ -6,6 +6,7 @@ import pytest
 
 from explorer.config import ConfigError, DecodeConfig, knobs
 from explorer.ui.controls import config_of, control, page_knobs
+from explorer.ui.languages import say
 
 DEFAULTS = {knob.name: knob.default for knob in page_knobs()}
 
@@ -18,8 +19,9 @@ def test_every_knob_with_a_choice_has_a_control():
 
 @pytest.mark.parametrize("knob", page_knobs(), ids=lambda knob: knob.name)
 def test_a_control_says_what_the_table_says(knob):
-    component = control(knob)
-    assert (component.label, component.info, component.value) == (knob.label, knob.help, knob.default)
+    component, english = control(knob), say.translations_dict["en"]
+    assert (english[component.label.key], english[component.info.key]) == (knob.label, knob.help)
+    assert component.value == knob.default
     if knob.choices:
         assert tuple(value for _, value in component.choices) == knob.choices
     elif knob.kind is not bool:

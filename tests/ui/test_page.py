@@ -12,7 +12,7 @@ from scripted import STORY, ScriptedBackend
 from explorer.ui import texts
 from explorer.ui.page import build_page
 from explorer.ui.recordings import recordings
-from explorer.ui.runview import SCRIPTS, STYLES, script
+from explorer.ui.scripts import SCRIPTS, STYLES, script
 
 ROOT = Path(__file__).parents[2]
 ENVIRONMENT = {**os.environ, "GRADIO_ANALYTICS_ENABLED": "False"}
@@ -23,8 +23,8 @@ def page():
     return build_page(ScriptedBackend(STORY), recorded=())
 
 
-def test_only_the_run_endpoint_is_public(page):
-    assert {fn.api_name for fn in page.fns.values() if fn.api_visibility == "public"} == {"run"}
+def test_only_run_and_judge_are_public_endpoints(page):
+    assert {fn.api_name for fn in page.fns.values() if fn.api_visibility == "public"} == {"run", "judge"}
 
 
 def test_runs_share_one_queue_with_a_limit(page):
@@ -47,8 +47,11 @@ def test_scripts_never_parse_markup(name):
 
 
 def test_nothing_is_fetched_from_elsewhere():
-    namespace = "http://www.w3.org/2000/svg"  # a name, not an address
-    for text in [script().replace(namespace, ""), *(path.read_text(encoding="utf-8") for path in STYLES)]:
+    names = ("http://www.w3.org/2000/svg", 'HUB = "https://huggingface.co"')  # a namespace, and whom a message is for
+    code = script()
+    for name in names:
+        code = code.replace(name, "")
+    for text in [code, *(path.read_text(encoding="utf-8") for path in STYLES)]:
         assert "http://" not in text
         assert "https://" not in text
         assert "@import" not in text

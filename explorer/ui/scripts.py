@@ -1,0 +1,110 @@
+"""The run view's scripts and styles as texts, for the page and for a page that needs no server. Knows no Gradio."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+from explorer.config import ENTROPY_MAXIMUM, THETA_OF_MEASURE, Knob, knobs
+from explorer.terminal import LETTERS
+from explorer.ui import texts, texts_ko
+
+ASSETS = Path(__file__).parents[2] / "assets"
+PURE = (
+    "rule.js",
+    "run.js",
+    "replay.js",
+    "figures.js",
+    "link.js",
+    "export.js",
+)  # know no page: they also run under node
+SCRIPTS = (
+    *PURE,
+    "dom.js",
+    "strip.js",
+    "card.js",
+    "lanes.js",
+    "scrubber.js",
+    "gauges.js",
+    "whatif.js",
+    "summary.js",
+    "rounds.js",
+    "controls.js",
+    "thresholds.js",
+    "picture.js",
+    "share.js",
+    "view.js",
+)
+VIEW_STYLES = ("view.css", "lanes.css", "charts.css", "share.css")
+STYLES = tuple(ASSETS / name for name in ("page.css", *VIEW_STYLES, "tune.css"))
+
+PARAMETERS = "element, props, trigger, watch"  # what Gradio gives a script; see assets/alone.html for a page without it
+IMPORT_LIMIT = 16 * 2**20  # bytes of a trace that the page opens: a run of the largest budget has about five million
+
+
+def script() -> str:
+    """The view's scripts, run once."""
+    return f"{function()}\nexplorerView({PARAMETERS});"
+
+
+@cache
+def function() -> str:
+    """The view's scripts as one function: the browser makes a page that needs no server from the function's own text."""
+    body = "\n".join([constants(), *(source(name) for name in SCRIPTS)])
+    return f"function explorerView({PARAMETERS}) {{\n{body}\n}}"
+
+
+def constants() -> str:
+    """What both sides must agree on, said once on Python's side."""
+    shared = {
+        "VERDICT_OF": {letter: str(verdict) for verdict, letter in LETTERS.items()},
+        "ENTROPY_MAXIMUM": ENTROPY_MAXIMUM,
+        "THETA_OF_MEASURE": THETA_OF_MEASURE,
+        "KNOBS": {knob.name: _limits(knob) for knob in page_knobs()},
+        "IMPORT_LIMIT": IMPORT_LIMIT,
+        "PAGE": source("alone.html"),
+        "STYLES": styles(),
+    }
+    return "\n".join([declared(shared), spoken(texts.VIEW, texts_ko.VIEW)])
+
+
+def declared(constants: Mapping[str, object]) -> str:
+    """Values as constants of a script."""
+    return "\n".join(f"const {name} = {_literal(value)};" for name, value in constants.items())
+
+
+def spoken(english: Mapping[str, object], korean: Mapping[str, object]) -> str:
+    """TEXT, what a script says: the browser's language decides, as it does for Gradio's own texts."""
+    language = 'const LANGUAGE = /^ko\\b/i.test(globalThis.navigator?.language) ? "ko" : "en";'
+    return "\n".join([declared({"TEXTS": {"en": english, "ko": korean}}), language, "const TEXT = TEXTS[LANGUAGE];"])
+
+
+def page_knobs() -> tuple[Knob, ...]:
+    """The knobs a visitor can turn here: all but those with nothing to choose, and lists."""
+    return tuple(knob for knob in knobs() if knob.kind is not tuple and len(knob.choices) != 1)
+
+
+def styles() -> str:
+    """The styles of a page without Gradio."""
+    return "\n".join(source(name) for name in ("alone.css", *VIEW_STYLES))
+
+
+def source(name: str) -> str:
+    """The text of one file of assets/."""
+    return (ASSETS / name).read_text(encoding="utf-8")
+
+
+def _limits(knob: Knob) -> dict[str, object]:
+    """What a value of this knob may be, for a link that may hold anything."""
+    if knob.kind is bool:
+        return {"kind": "bool"}
+    if knob.choices:
+        return {"kind": "choice", "choices": list(knob.choices)}
+    return {"kind": knob.kind.__name__, "low": knob.low, "high": knob.high}
+
+
+def _literal(value: object) -> str:
+    """A value as JavaScript that may also stand inside a script element."""
+    return json.dumps(value, ensure_ascii=True).replace("<", "\\u003c")
