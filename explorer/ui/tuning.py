@@ -163,7 +163,8 @@ class Tuning:
             if path is None or Path(path).stat().st_size > FILE_LIMIT:
                 raise UserError(texts.TUNE_FILE_TOO_LARGE.format(limit=FILE_LIMIT // 1000))
             text = Path(path).read_text(encoding="utf-8")
-            typed_prompts(text)
+            if not typed_prompts(text):
+                raise UserError(texts.TUNE_NO_PROMPTS)
         except UnicodeDecodeError:
             raise refusal(UserError(texts.TUNE_FILE_NOT_TEXT)) from None
         except UserError as error:

@@ -2,6 +2,7 @@
 
 import csv
 import json
+from pathlib import Path
 from types import SimpleNamespace
 
 import gradio as gr
@@ -105,12 +106,12 @@ def test_a_sweep_streams_its_prompts_and_ends_with_files(handlers):
     assert (run["interactive"], cancel["interactive"]) == (True, False)
 
 
-def test_the_files_hold_the_whole_sweep(handlers, tmp_path):
+def test_the_files_hold_the_whole_sweep(handlers):
     session = tuning.TuneSession()
     handlers.prepare(session, 0.1, 0, *form())
     for out in handlers.run(session, 0.1, 0, *form()):
         if isinstance(out[3], dict) and out[3].get("value"):  # while Gradio copies them
-            rows = list(csv.DictReader(open(out[3]["value"], encoding="utf-8", newline="")))
+            rows = list(csv.DictReader(Path(out[3]["value"]).read_text(encoding="utf-8").splitlines()))
             read = Sweep.load(out[4]["value"])
     assert len(rows) == len(session.sweep.points)
     assert {row["tokens_per_second_measured"] for row in rows} == {""}
@@ -131,7 +132,7 @@ def test_stopping_keeps_the_prompts_that_are_through(handlers):
     assert (end["end"], end["through"]) == ("stopped", len(session.sweep.prompts))
 
 
-def test_stopping_before_the_first_prompt_leaves_nothing(monkeypatch):
+def test_stopping_before_the_first_prompt_leaves_nothing():
     import threading
 
     handlers = tuning.Tuning(ScriptedBackend(Script(STORY.rounds, threading.Semaphore(0))))
@@ -148,12 +149,11 @@ def test_a_failure_is_told_and_the_page_goes_on(handlers):
     session = tuning.TuneSession()
     values = [0.1, 0, *form(own="go\ntoo long")]
     handlers.prepare(session, *values)
-    last = None
+    sent = []
     with pytest.raises(gr.Error, match="9000 tokens"):
-        for last in handlers.run(session, *values):
-            pass
+        sent.extend(handlers.run(session, *values))
     assert events(session.text)[-1]["phase"] == "failed"
-    assert last[1]["interactive"] is True
+    assert sent[-1][1]["interactive"] is True
     assert len(session.sweep.prompts) == 1, "what was through is kept"
 
 
