@@ -4,7 +4,7 @@
 const CELL_HEIGHT = 40, CELL_GAP = 2, ROW_LABELS = 30, COLUMN_LABELS = 22; // px
 let heatMaps = 0;
 
-// figure: {name, title, tone, form(value), depth(value)}; depth null: the value as it is. onPick(point index).
+// figure: {name, title, tone, form(value), scale(values)}: from which value to which the colour deepens. onPick(point index).
 function makeHeatMap(figure, { onPick }) {
   const words = TEXT.map;
   const hatch = `hatch-${(heatMaps += 1)}-${Math.random().toString(36).slice(2)}`;
@@ -79,14 +79,13 @@ function makeHeatMap(figure, { onPick }) {
     last = state;
     if (!cells.size) return;
     const shown = [...cells.keys()].map((point) => state.values[point]).filter((value) => value !== null && value !== undefined);
-    const depths = shown.map(figure.depth ?? ((value) => value));
-    const low = Math.min(...depths), high = Math.max(...depths);
-    range.textContent = !shown.length ? "" : low === high ? words.same : say(words.range, { low: figure.form(Math.min(...shown)), high: figure.form(Math.max(...shown)) });
+    const least = Math.min(...shown), most = Math.max(...shown), [from, to] = figure.scale(shown);
+    range.textContent = !shown.length ? "" : least === most ? words.same : say(words.range, { low: figure.form(least), high: figure.form(most) });
     const entry = cells.has(state.picked) ? state.picked : cells.keys().next().value;
     for (const cell of cells.values()) {
       const value = state.values[cell.point], known = value !== null && value !== undefined;
-      const share = !known ? 0 : high === low ? 0.35 : ((figure.depth ?? ((one) => one))(value) - low) / (high - low);
-      cell.fill.style.setProperty("--depth", known ? 0.08 + 0.92 * share : 0);
+      const share = from === to ? 0 : Math.max(0, Math.min(1, (value - from) / (to - from)));
+      cell.fill.style.setProperty("--depth", known ? 0.06 + 0.94 * share : 0);
       cell.value.textContent = known ? figure.form(value) : "";
       cell.hatch.style.display = state.outside.has(cell.point) ? "" : "none";
       cell.mark.style.display = state.chosen === cell.point ? "" : "none";

@@ -4,14 +4,20 @@
 const SHOWN_TOKENS = 40; // loosened tokens listed; the JSON file has all
 const signed = (value, digits) => (value > 0 ? "+" : value < 0 ? "−" : "") + Math.abs(value).toFixed(digits);
 const FIGURES = [
-  { name: "tau", tone: "good", form: (value) => number(value) },
-  { name: "times_plain_modelled", tone: "good", form: (value) => number(value) + "×" },
-  { name: "loosened_share", tone: "loose", form: percent0 },
-  { name: "nats_per_token", tone: "far", form: (value) => signed(value, 3), depth: (value) => -value },
-  { name: "right", tone: "good", form: (value) => String(value) },
+  { name: "tau", tone: "good", form: (value) => number(value), scale: spreadOf },
+  { name: "times_plain_modelled", tone: "good", form: (value) => number(value) + "×", scale: spreadOf },
+  { name: "loosened_share", tone: "loose", form: percent0, scale: (values) => [0, Math.max(...values)] },
+  { name: "nats_per_token", tone: "far", form: (value) => signed(value, 3), scale: (values) => [0, Math.min(-choice.limit[0], ...values)] },
+  { name: "right", tone: "good", form: (value) => String(value), scale: spreadOf },
 ].map((figure) => ({ ...figure, title: TEXT.figures[figure.name] }));
 const disc = (x, y, r) => `M${x - r} ${y}a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0z`;
 const BUSY = ["preparing", "loading", "running", "measuring"];
+
+// From the least to the most, but never over less than a fifth of the most: what is nearly level looks level.
+function spreadOf(values) {
+  const most = Math.max(...values);
+  return [Math.min(...values, most * 0.8), most];
+}
 
 function percent0(value) { return value === 0 ? "0" : percent(value); }
 
