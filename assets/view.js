@@ -367,8 +367,9 @@ function begin(head) {
   setStatus(TEXT.phases.preparing, true);
 }
 
-// Without a page around it, the view follows the system's light and dark itself.
+// Without a page around it, the view follows the reader's language and the system's light and dark itself.
 if (ALONE) {
+  document.documentElement.lang = LANGUAGE;
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const show = () => document.documentElement.classList.toggle("dark", dark.matches);
   dark.addEventListener("change", show);

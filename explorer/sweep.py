@@ -9,7 +9,7 @@ import argparse
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from itertools import product
 
@@ -113,21 +113,31 @@ def _runs(pair: Pair, task: Task, points: Sequence[DecodeConfig], rounds: Sequen
     return tuple(runs)
 
 
-def run_again(pair: Pair, todo: Sequence[Task], sweep: Sweep, point: int) -> Iterator[Measured | None]:
-    """Run one point over the swept prompts as separate runs, for a measured speed; None after every round but the last."""
+def run_again(
+    pair: Pair, todo: Sequence[Task], sweep: Sweep, points: Sequence[int]
+) -> Iterator[tuple[Measured, ...] | None]:
+    """Run points over the swept prompts as separate runs, for measured speeds: None after every round, then the results.
+
+    All points take a prompt before the next one, so that a machine whose speed drifts slows them alike.
+    """
     known = {prompt.index: prompt for prompt in sweep.prompts}
     mine = [task for task in todo if task.index in known]
-    tokens, same, seconds = 0, 0, Seconds()
+    measured = [Measured(point, 0, 0, len(mine), Seconds()) for point in points]
     for task in mine:
-        ids: list[int] = []
-        with closing(decode(pair, list(task.prompt.ids), sweep.points[point])) as running:
-            for round_ in running:
-                ids += round_.emitted
-                seconds += round_.seconds
-                yield None
-        tokens += len(ids)
-        same += tuple(ids) == known[task.index].run(point).ids
-    yield Measured(point, tokens, same, len(mine), seconds)
+        for place, one in enumerate(measured):
+            rounds = []
+            with closing(decode(pair, list(task.prompt.ids), sweep.points[one.point])) as running:
+                for round_ in running:
+                    rounds.append(round_)
+                    yield None
+            ids = tuple(token for round_ in rounds for token in round_.emitted)
+            measured[place] = replace(
+                one,
+                tokens=one.tokens + len(ids),
+                same_ids=one.same_ids + (ids == known[task.index].run(one.point).ids),
+                seconds=sum((round_.seconds for round_ in rounds), one.seconds),
+            )
+    yield tuple(measured)
 
 
 # Command line ---------------------------------------------------------------------------------------------------------
@@ -161,14 +171,16 @@ def main(args: argparse.Namespace, base: DecodeConfig) -> int:
     sweep = merged(parts)
     if not sweep.prompts:
         raise UserError("stopped before the first prompt was through: there is nothing to write")
-    choice = recommend(points_of(sweep), Limit(args.limit_nats, args.limit_lost))
+    limit = Limit(args.limit_nats, args.limit_lost)
     if not sweep.partial:
-        *_, measured = run_again(pair, todo, sweep, choice.point.index)
-        sweep = replace(sweep, measured=(measured,))
+        chosen = recommend(points_of(sweep), limit).point.index
+        with suppress(KeyboardInterrupt):  # then nothing is measured
+            *_, measured = run_again(pair, todo, sweep, sorted({0, chosen}))
+            sweep = replace(sweep, measured=measured)
     figures = points_of(sweep)
     args.out.write_text(csv_of(sweep, figures), encoding="utf-8", newline="")
     sweep.save(args.out.with_suffix(".json"))
-    print(report(sweep, figures, Limit(args.limit_nats, args.limit_lost)))
+    print(report(sweep, figures, limit))
     return 0
 
 
@@ -187,12 +199,8 @@ def report(sweep: Sweep, points: Sequence[Point], limit: Limit) -> str:
         f"(modelled: every pass as often as separate runs make it): {cost.ratio:.2f}.",
         "**Chosen: " + choice.point.name + "**\n" + "\n".join(f"- {reason}" for reason in choice.reasons),
     ]
-    for one in sweep.measured:
-        modelled = points[one.point].tokens_per_second
-        parts.append(
-            f"Run again: {points[one.point].name}: {one.tokens_per_second:.1f} tokens/s (measured), modelled {modelled:.1f}: "
-            f"{one.tokens_per_second / modelled - 1:+.1%}; the sweep's ids on {one.same_ids} of {one.prompts} prompts."
-        )
+    if sweep.measured:
+        parts.append(_run_again_text(sweep, points))
     if choice.refused:
         parts.append(
             "Faster, but outside the limit:\n"
@@ -203,6 +211,21 @@ def report(sweep: Sweep, points: Sequence[Point], limit: Limit) -> str:
         shown = f", the first {SHOWN}" if len(loosened) > SHOWN else ""
         parts.append(f"Tokens it loosens ({len(loosened)}{shown}):\n\n" + loosened_table(loosened[:SHOWN]))
     return "\n\n".join(parts)
+
+
+def _run_again_text(sweep: Sweep, points: Sequence[Point]) -> str:
+    """The measured speeds beside the modelled ones."""
+    plain = next(one for one in sweep.measured if one.point == 0)
+    lines = []
+    for one in sweep.measured:
+        point, times = points[one.point], one.tokens_per_second / plain.tokens_per_second
+        lines.append(
+            f"- {point.name}: {one.tokens_per_second:.1f} tokens/s, {times:.2f} times plain greedy (measured); modelled "
+            f"{point.tokens_per_second:.1f} ({one.tokens_per_second / point.tokens_per_second - 1:+.1%}) and "
+            f"{point.times_plain:.2f} ({times / point.times_plain - 1:+.1%}); the sweep's ids on {one.same_ids} of "
+            f"{one.prompts} prompts"
+        )
+    return "Run again, prompt by prompt in turn:\n" + "\n".join(lines)
 
 
 class Processes:

@@ -99,11 +99,11 @@ def test_a_sweep_stopped_halfway_keeps_its_finished_prompts(make_pair, monkeypat
 def test_a_point_run_again_is_measured_over_the_same_prompts(make_pair):
     pair = make_pair("packed-llama")
     sweep = swept(pair)
-    for point in (0, 2, len(POINTS) - 1):
-        *_, measured = run_again(pair, tasks(pair, ITEMS, POINTS), sweep, point)
-        figures = points_of(sweep)[point]
-        assert (measured.point, measured.tokens, measured.same_ids, measured.prompts) == (point, figures.tokens, 3, 3)
-        assert measured.tokens_per_second == measured.tokens / measured.seconds.decode > 0
+    chosen = (0, 2, len(POINTS) - 1)
+    *_, measured = run_again(pair, tasks(pair, ITEMS, POINTS), sweep, chosen)
+    for point, one in zip(chosen, measured, strict=True):
+        assert (one.point, one.tokens, one.same_ids, one.prompts) == (point, points_of(sweep)[point].tokens, 3, 3)
+        assert one.tokens_per_second == one.tokens / one.seconds.decode > 0
 
 
 def test_the_held_out_prompts_are_not_for_tuning(make_pair):
@@ -170,7 +170,7 @@ def test_sweep_writes_both_files_and_prints_the_choice(arguments, tmp_path, caps
     assert [int(row["tokens"]) for row in rows] == [point.tokens for point in points_of(sweep)]
     assert "| plain greedy | 1.00 |" in out
     assert "**Chosen: " in out
-    assert "(measured), modelled " in out
+    assert "times plain greedy (measured); modelled " in out
     assert "the sweep's ids on 6 of 6 prompts" in out
     assert "prompt 6 of 6" in err
 
@@ -228,6 +228,20 @@ def test_an_interrupt_keeps_the_finished_prompts(arguments, tmp_path, capsys, mo
     sweep = Sweep.load(tmp_path / "s.json")
     assert (len(sweep.prompts), sweep.partial, sweep.measured) == (2, True, ())
     assert "2 prompts (stopped early)" in capsys.readouterr().out
+
+
+def test_an_interrupt_while_speeds_are_measured_keeps_the_sweep(arguments, tmp_path, capsys, monkeypatch):
+    from explorer import sweep as command
+
+    def interrupted(*_):
+        yield None
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(command, "run_again", interrupted)
+    assert main(arguments) == 0
+    sweep = Sweep.load(tmp_path / "s.json")
+    assert (len(sweep.prompts), sweep.partial, sweep.measured) == (6, False, ())
+    assert "Run again" not in capsys.readouterr().out
 
 
 def test_two_processes_come_to_what_one_does(arguments, tmp_path):

@@ -278,8 +278,14 @@ def markdown(points: Sequence[Point]) -> str:
     body = []
     for point in points:
         values = [(figure.value(point), figure.form) for figure in FIGURES]
-        body.append([point.name, *("-" if value is None else format(value, form) for value, form in values)])
+        body.append([point.name, *("-" if value is None else _shown(value, form) for value, form in values)])
     return markdown_table(["point", *(figure.label for figure in FIGURES)], body)
+
+
+def _shown(value: float, form: str) -> str:
+    """Formatted, without the minus sign of a zero that rounding left."""
+    text = format(value, form)
+    return text.replace("-", "+") if text.startswith("-") and not text.strip("-0.%") else text
 
 
 SETTINGS = ("rule", "drafter", "length", "draft_length", "entropy", "theta", "window", "window_includes_mismatch")

@@ -207,6 +207,12 @@ def test_tables_say_which_speeds_are_modelled_and_which_measured():
     assert {row["pair"] for row in rows} == {"'=hand"}
 
 
+def test_a_difference_that_rounds_to_nothing_has_no_minus_sign():
+    shown = markdown(points_of(sweep(prompt(logprobs=(-4.0, -4.0001, -4.024)))))
+    assert [row.split(" | ")[8] for row in shown.splitlines()[4:]] == ["+0.000", "-0.003"]
+    assert "-0.000" not in shown
+
+
 def test_a_sweep_reads_back_equal(tmp_path):
     record = sweep(prompt(0), prompt(1), partial=True, measured=(Measured(1, 8, 1, 1, Seconds(verify=0.1 + 0.2)),))
     record.save(tmp_path / "s.json")

@@ -162,7 +162,7 @@ def test_stop_keeps_the_text_and_marks_it_partial(serve, visit, run):
     page.wait_for_selector("#run-view .run-view[data-phase=stopped]")
     assert "partial" in page.inner_text(".summary")
     assert page.inner_text(".scrub-label").endswith("of 3")
-    page.wait_for_selector("#download")
+    page.wait_for_selector("#run:not([disabled])")
     for _ in range(20):
         gate.release()
     run(page, budget=5)
