@@ -20,7 +20,7 @@ from explorer.config import POLICY_DEFAULTS, PRESETS, THETA_OF_MEASURE, DecodeCo
 from explorer.errors import UserError
 from explorer.pieces import text_of
 from explorer.prompts import HELD_OUT
-from explorer.trace import Trace
+from explorer.trace import Baseline, Trace
 from explorer.verdicts import Verdict
 
 # Knobs of `sweep` that all its points share.
@@ -271,7 +271,7 @@ def _run(args: argparse.Namespace) -> int:
     text = args.prompt if args.prompt is not None else _read_text(args.prompt_file)
     _check_writable(args.out)
     from explorer.engine.decode import decode
-    from explorer.engine.recorder import Recorder, baseline, plain
+    from explorer.engine.recorder import Recorder, plain
     from explorer.engine.registry import default_pair, load_pair
 
     def say(message: str) -> None:
@@ -299,7 +299,7 @@ def _run(args: argparse.Namespace) -> int:
     except KeyboardInterrupt:  # keep what is there: the trace is marked partial
         rounds.close()
     compared = args.baseline and recorder.ended
-    trace = recorder.trace(baseline(decode(pair, list(prompt.ids), plain(config))) if compared else None)
+    trace = recorder.trace(Baseline.of(decode(pair, list(prompt.ids), plain(config))) if compared else None)
     print(printer.rest(trace.stop.reason == "stop_string"))
     if args.out:
         trace.save(args.out)
