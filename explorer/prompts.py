@@ -69,19 +69,33 @@ def read_prompts(path: Path) -> tuple[PromptItem, ...]:
     """Read a JSONL file of prompts, in this project's form or as GSM8K and its kin: a question, an answer that ends in
     `#### number`. Raises UserError naming the line, OSError where there is no file."""
     try:
-        lines = path.read_text(encoding="utf-8").split("\n")
+        text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError:
         raise UserError(f"{path} is not UTF-8 text") from None
+    return prompts_of(text, str(path))
+
+
+def prompts_of(text: str, source: str) -> tuple[PromptItem, ...]:
+    """The prompts of JSON lines, as `read_prompts`; source: what a message calls the text."""
     items = []
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
             try:
                 items.append(_item(parse_json(line)))
             except UserError as error:
-                raise UserError(f"{path} line {number}: {error}") from None
+                raise UserError(f"{source} line {number}: {error}") from None
     if not items:
-        raise UserError(f"{path} holds no prompts")
+        raise UserError(f"{source} holds no prompts")
     return tuple(items)
+
+
+def typed_prompts(text: str) -> tuple[PromptItem, ...]:
+    """Prompts as a person types them: one a line, or, where there are blank lines, one a paragraph. JSON lines are read as such."""
+    if text.lstrip().startswith("{"):
+        return prompts_of(text, "the text")
+    paragraphs = re.split(r"\n\s*\n", text.strip())
+    parts = paragraphs if len(paragraphs) > 1 else text.splitlines()
+    return tuple(PromptItem(part.strip()) for part in parts if part.strip())
 
 
 def _item(data: Any) -> PromptItem:

@@ -238,6 +238,16 @@ class Baseline:
     def __post_init__(self) -> None:
         _require(len(self.ids) == len(self.logprobs), "baseline ids and logprobs differ in length")
 
+    @classmethod
+    def of(cls, rounds: Iterable[Round]) -> Baseline:
+        """What a run of the target alone came to."""
+        rounds = list(rounds)
+        return cls(
+            ids=tuple(token for round_ in rounds for token in round_.emitted),
+            logprobs=tuple(value for round_ in rounds for value in round_.emitted_logprobs),
+            seconds=sum((round_.seconds for round_ in rounds), Seconds()),
+        )
+
 
 @dataclass(frozen=True)
 class Provenance:

@@ -7,7 +7,7 @@ import pytest
 
 from explorer.distill.prompts import Exclusion
 from explorer.errors import UserError
-from explorer.prompts import CHECKABLE, EXAMPLES, HELD_OUT, PromptItem, read_prompts
+from explorer.prompts import CHECKABLE, EXAMPLES, HELD_OUT, PromptItem, read_prompts, typed_prompts
 
 
 @pytest.mark.parametrize(
@@ -107,3 +107,23 @@ def test_the_shipped_answers_are_found_in_a_plain_reply_and_not_in_another():
             assert item.is_right(answer), item.id
             assert item.check == "line" or item.is_right(f"The answer is: {answer}"), item.id
         assert not item.is_right("I am sorry, I do not know that."), item.id
+
+
+@pytest.mark.parametrize(
+    ("text", "prompts"),
+    [
+        ("one\n  two \n", ["one", "two"]),
+        ("first line\nsecond line\n\nother", ["first line\nsecond line", "other"]),
+        ("a\n \n\t\nb\n\n", ["a", "b"]),
+        ("  \n", []),
+        ('{"prompt": "p", "answer": "x"}\n', ["p"]),
+    ],
+)
+def test_prompts_as_typed(text, prompts):
+    assert [item.prompt for item in typed_prompts(text)] == prompts
+
+
+def test_typed_json_lines_are_checked():
+    assert typed_prompts('{"prompt": "p", "answer": "x"}')[0].is_right("xyz")
+    with pytest.raises(UserError, match="the text line 2"):
+        typed_prompts('{"prompt": "p"}\n{"prompt": 3}')

@@ -63,15 +63,19 @@ class Point:
     @property
     def name(self) -> str:
         """The point in words."""
-        config = self.config
-        if config.rule == "autoregressive":
-            return "plain greedy"
-        drafter = {"model": "", "lookup": ", prompt lookup", "model+lookup": ", model + lookup"}[config.drafter]
-        length = f"K = {config.draft_length}" + ("" if config.length == "fixed" else f" at most, {config.length}")
-        if config.rule == "exact":
-            return f"exact{drafter}, {length}"
-        including = " including" if config.window_includes_mismatch else ""
-        return f"theta {config.theta:g} {config.entropy}, W = {config.window}{including}, {length}{drafter}"
+        return name_of(self.config)
+
+
+def name_of(config: DecodeConfig) -> str:
+    """A point of a sweep in words: what distinguishes it from the others."""
+    if config.rule == "autoregressive":
+        return "plain greedy"
+    drafter = {"model": "", "lookup": ", prompt lookup", "model+lookup": ", model + lookup"}[config.drafter]
+    length = f"K = {config.draft_length}" + ("" if config.length == "fixed" else f" at most, {config.length}")
+    if config.rule == "exact":
+        return f"exact{drafter}, {length}"
+    including = " including" if config.window_includes_mismatch else ""
+    return f"theta {config.theta:g} {config.entropy}, W = {config.window}{including}, {length}{drafter}"
 
 
 def points_of(sweep: Sweep) -> tuple[Point, ...]:

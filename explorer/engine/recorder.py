@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 
 from explorer.config import DecodeConfig
 from explorer.engine.pair import Pair
 from explorer.engine.stops import StopRule
-from explorer.trace import Baseline, Prompt, Round, Seconds, Stop, Trace, mentioned_ids
+from explorer.trace import Baseline, Prompt, Round, Stop, Trace, mentioned_ids
 
 
 class Recorder:
@@ -52,13 +51,3 @@ class Recorder:
 def plain(config: DecodeConfig) -> DecodeConfig:
     """The target alone, greedily, under the same budget and stops."""
     return replace(config, rule="autoregressive", temperature=0.0)
-
-
-def baseline(rounds: Iterable[Round]) -> Baseline:
-    """What plain greedy decoding (a run under `plain`) came to."""
-    rounds = list(rounds)
-    return Baseline(
-        ids=tuple(token for round_ in rounds for token in round_.emitted),
-        logprobs=tuple(value for round_ in rounds for value in round_.emitted_logprobs),
-        seconds=sum((round_.seconds for round_ in rounds), Seconds()),
-    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, TypeVar
@@ -11,9 +11,11 @@ from explorer.config import DecodeConfig
 from explorer.trace import Baseline, Prompt, Round
 
 if TYPE_CHECKING:
+    from explorer.analysis.sweep import Measured, PromptRuns, Sweep
     from explorer.engine.pair import Pair
     from explorer.engine.recorder import Recorder
     from explorer.engine.registry import KnownPair
+    from explorer.prompts import PromptItem
 
 Result = TypeVar("Result")
 HEARTBEAT = 0.05  # seconds between chances to show something, or to stop, while a step runs
@@ -49,21 +51,46 @@ class Backend:
         """The rounds of a run, None now and then while one is made; closing the iterator ends the run and its caches."""
         from explorer.engine.decode import decode
 
-        rounds = decode(pair, list(prompt.ids), config)
-        try:
-            while True:
-                future = self._worker.submit(next, rounds, None)
-                while not wait([future], HEARTBEAT).done:
-                    yield None
-                if (round_ := future.result()) is None:
-                    return
-                yield round_
-        finally:
-            self._worker.submit(rounds.close)  # behind the round that may still be running
+        return self._stepwise(decode(pair, list(prompt.ids), config))
+
+    def points(
+        self, base: DecodeConfig, thetas: Sequence[float], windows: Sequence[int], draft_lengths: Sequence[int]
+    ) -> tuple[DecodeConfig, ...]:
+        """The points of a sweep, plain greedy first."""
+        from explorer.sweep import sweep_points
+
+        return sweep_points(base, thetas, windows, draft_lengths)
+
+    def sweep(
+        self, pair: Pair, items: Sequence[PromptItem], points: Sequence[DecodeConfig]
+    ) -> Iterator[PromptRuns | int | None]:
+        """What each prompt came to under all points; between them the number of target passes so far, or None while one is made."""
+        from explorer.sweep import sweep_prompts, tasks
+
+        def steps() -> Iterator[PromptRuns | int]:
+            passes = 0
+            for one in sweep_prompts(pair, tasks(pair, items, points), points):
+                passes += one is None
+                yield one or passes
+
+        return self._stepwise(steps())
+
+    def measure(self, pair: Pair, sweep: Sweep, point: int) -> Iterator[Measured | int | None]:
+        """Run one point of a sweep over its prompts again: rounds so far, None while one is made, at the end what was measured."""
+        from explorer.sweep import run_again, tasks
+
+        def steps() -> Iterator[Measured | int]:
+            rounds = 0
+            todo = tasks(pair, [prompt.item for prompt in sweep.prompts], sweep.points)
+            for one in run_again(pair, todo, sweep, point):
+                rounds += one is None
+                yield one or rounds
+
+        return self._stepwise(steps())
 
     def baseline(self, pair: Pair, prompt: Prompt, config: DecodeConfig) -> Generator[str, None, Baseline]:
         """Plain greedy decoding of the same prompt, yielding chances to stop."""
-        from explorer.engine.recorder import baseline, plain
+        from explorer.engine.recorder import plain
 
         rounds = []
         running = self.decode(pair, prompt, plain(config))
@@ -74,14 +101,31 @@ class Backend:
                 yield ""
         finally:
             running.close()
-        return baseline(rounds)
+        return Baseline.of(rounds)
+
+    def _stepwise(self, steps: Generator[Result]) -> Iterator[Result | None]:
+        """Go through work on the models' thread, None now and then while a step of it runs; closing the iterator ends it."""
+        try:
+            while True:
+                future = self._worker.submit(next, steps, None)
+                while not wait([future], HEARTBEAT).done:
+                    yield None
+                if (result := future.result()) is None:
+                    return
+                yield result
+        finally:
+            self._worker.submit(steps.close)  # behind the step that may still be running
 
     def _load(self, name: str, progress: Callable[[str], None]) -> Pair:
         if self._pair is None or self._pair.name != name:
             from explorer.engine.registry import load_pair
+            from explorer.pacer.shipped import attach
 
             self._pair = None
             self._pair = load_pair(name, progress=progress)
+            for card in attach(self._pair).values():
+                if warning := card.warning(self._pair.fingerprints):
+                    progress(f"Warning: {warning}.")
         return self._pair
 
 

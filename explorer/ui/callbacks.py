@@ -23,6 +23,7 @@ from explorer.ui import charts, lines, texts
 from explorer.ui.backend import Backend
 from explorer.ui.controls import config_of, page_knobs
 from explorer.ui.languages import say
+from explorer.ui.links import LOOSE_KNOBS
 from explorer.ui.recordings import Recording, run_text, title_of
 from explorer.ui.report import end_event
 from explorer.ui.scripts import IMPORT_LIMIT
@@ -32,7 +33,6 @@ log = logging.getLogger(__name__)
 UPDATE_SECONDS = 0.04  # 25 a second: the browser keeps up, but never skips one, so more would queue up there
 PROMPT_LIMIT = 20_000  # characters: far above any context here, far below what stalls a tokenizer
 KNOBS = {knob.name: knob for knob in knobs()}
-LOOSE_KNOBS = ("entropy", "theta", "window", "window_includes_mismatch")  # what a preset sets
 
 
 @dataclass
@@ -90,7 +90,7 @@ class Callbacks:
         try:
             request = read_form(self.pairs, *form)
         except UserError as error:
-            raise _refusal(error) from None
+            raise refusal(error) from None
         session.run, session.stopping, session.trace, session.recording = secrets.token_hex(4), False, None, ""
         return (
             self._header(session, request),
@@ -123,7 +123,7 @@ class Callbacks:
                     sent, sent_at = len(text), monotonic()
             yield text, *_buttons(running=False), skip, skip  # stopped before there was anything to record
         except Exception as error:
-            message = _message(error)
+            message = message_of(error)
             text += lines.line({"phase": "failed", "message": message})
             yield text, *_buttons(running=False), skip, skip
             raise gr.Error(message, title=texts.FAILED_TITLE, print_exception=False) from None
@@ -140,7 +140,7 @@ class Callbacks:
             request = read_form(self.pairs, prompt, pair, baseline, *values)
             trace = next(event for event in self._events(session, request) if isinstance(event, Trace))
         except Exception as error:
-            raise gr.Error(_message(error), print_exception=False) from None
+            raise gr.Error(message_of(error), print_exception=False) from None
         return {"text": trace.text, "summary": end_event(trace)["summary"], "trace": trace.to_json()}
 
     def open_recording(self, session: Session, name: str) -> list[Any]:
@@ -333,11 +333,11 @@ def _buttons(running: bool) -> tuple[Any, Any, Any]:
     )
 
 
-def _refusal(error: UserError) -> gr.Error:
+def refusal(error: UserError) -> gr.Error:
     return gr.Error(_sentence(str(error)), title=texts.ERROR_TITLE, duration=12, print_exception=False)
 
 
-def _message(error: Exception) -> str:
+def message_of(error: Exception) -> str:
     """A failure in words for a person; only what nobody foresaw goes to the log with its traceback."""
     if isinstance(error, UserError):
         return _sentence(str(error))

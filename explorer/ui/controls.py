@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import gradio as gr
@@ -21,21 +22,34 @@ _CHOICE_LABELS = {
 }
 
 
-def control(knob: Knob, value: Any = None) -> gr.components.Component:
-    """The control of one knob, with its range, default and help from the table; `value` in place of the default."""
-    component = _control(knob, knob.default if value is None else value)
+@dataclass(frozen=True)
+class Explore:
+    """The controls of the Explore tab that other tabs read or set."""
+
+    prompt: gr.Textbox
+    pair: gr.Dropdown
+    controls: dict[str, gr.components.Component]  # by knob
+    readiness: gr.HTML
+
+
+def control(knob: Knob, value: Any = None, prefix: str = "knob") -> gr.components.Component:
+    """The control of one knob, with its range, default and help from the table; `value` in place of the default.
+
+    prefix: of its id on the page, where several tabs have such a control.
+    """
+    component = _control(knob, knob.default if value is None else value, f"{prefix}-{knob.name}")
     # Gradio's own range check would answer first, without the knob's name. (A subclass would have to bring its own page
     # assets, so the one instance is changed.)
     component.preprocess = lambda payload: payload
     return component
 
 
-def _control(knob: Knob, value: Any) -> gr.components.Component:
+def _control(knob: Knob, value: Any, elem_id: str) -> gr.components.Component:
     common = {
         "label": say(f"{knob.name}.label"),
         "info": say(f"{knob.name}.help"),
         "value": value,
-        "elem_id": f"knob-{knob.name}",
+        "elem_id": elem_id,
     }
     if knob.kind is bool:
         return gr.Checkbox(**common)
@@ -60,3 +74,15 @@ def config_of(values: dict[str, Any]) -> DecodeConfig:
             value = int(value)
         settings[knob.name] = value
     return DecodeConfig(**settings)
+
+
+def pair_label(pair: Any) -> str:
+    """A known pair as a choice: its title, and what it takes to have it where it is not here."""
+    if pair.is_here:
+        return pair.title
+    parts = [say("PAIR_FETCHED" if pair.is_embedded else "PAIR_MISSING")]
+    if pair.download_gb is not None:
+        parts.append(f"{pair.download_gb:g} GB")
+    if not pair.is_embedded:
+        parts.append(pair.suits)
+    return f"{pair.title} · {', '.join(map(str, parts))}"

@@ -9,20 +9,22 @@ from typing import Any
 
 import gradio as gr
 
-from explorer.config import POLICY_DEFAULTS, PRESETS, THETA_OF_MEASURE, DecodeConfig
+from explorer.config import PRESETS, DecodeConfig
 from explorer.ui import callbacks as cb
 from explorer.ui import texts
 from explorer.ui.backend import Backend
-from explorer.ui.controls import ADVANCED, control, page_knobs
+from explorer.ui.compare import compare_tab
+from explorer.ui.controls import ADVANCED, Explore, control, page_knobs, pair_label
 from explorer.ui.languages import say
+from explorer.ui.links import LOOSE_KNOBS, SCRIPT, link_controls
 from explorer.ui.recordings import Recording, recordings
 from explorer.ui.runview import run_view
+from explorer.ui.tune import tune_tab
 from explorer.ui.warmup import Warmup
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "prompts.jsonl"
 MODEL = {"concurrency_id": "model", "concurrency_limit": 1}  # one run at a time, whoever asks
 QUIET = {"show_progress": "hidden", "api_visibility": "private"}  # of small events
-SCRIPT = {"api_visibility": "private", "trigger_mode": "multiple", "queue": False}  # of events that end in the browser
 
 # On a phone the settings would push the text off the first screen.
 _NARROW = "() => { if (innerWidth < 768) document.querySelector('#settings > button[aria-expanded=true], #settings > button.open')?.click(); }"
@@ -35,11 +37,6 @@ _TELL = """(...values) => {
   const presets = %s;
   return Object.keys(presets).find((name) => Object.keys(presets[name]).every((knob) => presets[name][knob] === settings[knob])) ?? "";
 }"""
-_PRESET = (
-    "(name, ...now) => { const preset = %s[name]; return preset ? ['fly', ...%s.map((knob) => preset[knob])] : now; }"
-)
-_THETA = "(measure, now) => (%s)[measure] ?? now"
-_POLICY = "(policy, ...now) => %s.map((knob, index) => (%s)[policy]?.[knob] ?? now[index])"
 _WANTED = "() => document.querySelector('#run-view .run-view').wanted"
 _CONFIGURED = "(...now) => document.querySelector('#run-view .run-view').configured(now)"
 _REFUSED = "() => { document.dispatchEvent(new CustomEvent('explorer-refused')); }"
@@ -65,6 +62,22 @@ def build_page(
                 gr.HTML(f"<h1>{say('TITLE')}</h1>")
                 gr.HTML(f"<p class='lead'>{say('LEAD')}</p>")
             toggle = gr.Button(say("THEME_TOGGLE"), size="sm", variant="secondary", elem_id="theme-toggle")
+        toggle.click(None, js=_TOGGLE, api_visibility="private")
+        with gr.Tabs(selected="explore", elem_id="views") as views:
+            explore = _explore(backend, handlers, session, opened)
+            compare_tab(backend, explore, MODEL)
+            tune_tab(backend, recorded, explore, views, MODEL)
+        page.load(Warmup(backend, warm).watch, None, [explore.readiness], concurrency_limit=None, **QUIET)
+        page.load(None, js=_NARROW, api_visibility="private")
+        _api(handlers)
+    page.queue(max_size=32)
+    return page
+
+
+def _explore(backend: Backend, handlers: cb.Callbacks, session: gr.State, opened: Recording | None) -> Explore:
+    """The first tab: one prompt, one run, every step of it. opened: the recorded run it shows."""
+    recorded = handlers.recorded.values()
+    with gr.Tab(say("EXPLORE"), id="explore"):
         with gr.Row(elem_id="composer"):
             prompt = gr.Textbox(
                 label=say("PROMPT_LABEL"),
@@ -138,29 +151,16 @@ def build_page(
         view.configured(None, [pair, *knob_inputs], [pair, *knob_inputs], js=_CONFIGURED, **SCRIPT)
         view.keep(None, js=_KEEP, api_visibility="private")
         charts.expand(handlers.charts, [session], [plot], queue=False, **QUIET)
-        toggle.click(None, js=_TOGGLE, api_visibility="private")
 
-        loose = [controls[name] for name in cb.LOOSE_KNOBS]
+        loose = [controls[name] for name in LOOSE_KNOBS]
         rule = [controls["rule"], *loose]
         presets = json.dumps({name: preset.settings for name, preset in PRESETS.items()})
         tell = _TELL % (json.dumps(list(controls)), presets)
         gr.on([component.change for component in knob_inputs], None, knob_inputs, [preset], js=tell, **SCRIPT)
-        preset.input(None, [preset, *rule], rule, js=_PRESET % (presets, json.dumps(cb.LOOSE_KNOBS)), **SCRIPT)
-        measure = [controls["entropy"], controls["theta"]]
-        controls["entropy"].input(
-            None, measure, [controls["theta"]], js=_THETA % json.dumps(THETA_OF_MEASURE), **SCRIPT
-        )
-        started = sorted({knob for defaults in POLICY_DEFAULTS.values() for knob in defaults})
-        policy = _POLICY % (json.dumps(started), json.dumps(POLICY_DEFAULTS))
-        starting = [controls[knob] for knob in started]
-        controls["length"].input(None, [controls["length"], *starting], starting, js=policy, **SCRIPT)
+        link_controls(controls, preset)
         view.wanted(None, None, rule, js=_WANTED, **SCRIPT)
         view.settled(cb.notes_html, knob_inputs, [notes], queue=False, **QUIET)
-        page.load(Warmup(backend, warm).watch, None, [readiness], concurrency_limit=None, **QUIET)
-        page.load(None, js=_NARROW, api_visibility="private")
-        _api(handlers)
-    page.queue(max_size=32)
-    return page
+    return Explore(prompt, pair, controls, readiness)
 
 
 def _settings(backend: Backend, opened: Recording | None) -> tuple[Any, ...]:
@@ -169,7 +169,7 @@ def _settings(backend: Backend, opened: Recording | None) -> tuple[Any, ...]:
     known = backend.pairs()
     standing = opened.config if opened else DecodeConfig()
     pair = gr.Dropdown(
-        [(_pair_label(pair), pair.name) for pair in known],
+        [(pair_label(pair), pair.name) for pair in known],
         value=opened.pair if opened and opened.pair in cb.ready_pairs(backend) else known[0].name,
         label=say("PAIR_LABEL"),
         info=say("PAIR_INFO"),
@@ -183,7 +183,7 @@ def _settings(backend: Backend, opened: Recording | None) -> tuple[Any, ...]:
         controls[knob.name] = control(knob, getattr(standing, knob.name))
         if knob.name == "rule":
             labels = [(_preset_label(name), name) for name in PRESETS] + [(say("PRESET_CUSTOM"), "")]
-            named = cb.preset_of(*(getattr(standing, name) for name in cb.LOOSE_KNOBS))
+            named = cb.preset_of(*(getattr(standing, name) for name in LOOSE_KNOBS))
             preset = gr.Dropdown(labels, value=named, label=say("PRESET_LABEL"), elem_id="preset")
     baseline = gr.Checkbox(False, label=say("BASELINE_LABEL"), info=say("BASELINE_INFO"), elem_id="baseline")
     with gr.Accordion(say("ADVANCED"), open=False, elem_id="advanced"):
@@ -216,17 +216,6 @@ def _api(handlers: cb.Callbacks) -> None:
 
 def _examples() -> list[dict[str, str]]:
     return [json.loads(text) for text in EXAMPLES.read_text(encoding="utf-8").splitlines() if text.strip()]
-
-
-def _pair_label(pair: Any) -> str:
-    if pair.is_here:
-        return pair.title
-    parts = [say("PAIR_FETCHED" if pair.is_embedded else "PAIR_MISSING")]
-    if pair.download_gb is not None:
-        parts.append(f"{pair.download_gb:g} GB")
-    if not pair.is_embedded:
-        parts.append(pair.suits)
-    return f"{pair.title} · {', '.join(map(str, parts))}"
 
 
 def _preset_label(name: str) -> str:

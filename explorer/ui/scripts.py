@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
@@ -37,7 +38,7 @@ SCRIPTS = (
     "view.js",
 )
 VIEW_STYLES = ("view.css", "lanes.css", "charts.css", "share.css")
-STYLES = tuple(ASSETS / name for name in ("page.css", *VIEW_STYLES))
+STYLES = tuple(ASSETS / name for name in ("page.css", *VIEW_STYLES, "tune.css"))
 
 PARAMETERS = "element, props, trigger, watch"  # what Gradio gives a script; see assets/alone.html for a page without it
 IMPORT_LIMIT = 16 * 2**20  # bytes of a trace that the page opens: a run of the largest budget has about five million
@@ -58,7 +59,6 @@ def function() -> str:
 def constants() -> str:
     """What both sides must agree on, said once on Python's side."""
     shared = {
-        "TEXTS": {"en": texts.VIEW, "ko": texts_ko.VIEW},
         "VERDICT_OF": {letter: str(verdict) for verdict, letter in LETTERS.items()},
         "ENTROPY_MAXIMUM": ENTROPY_MAXIMUM,
         "THETA_OF_MEASURE": THETA_OF_MEASURE,
@@ -67,9 +67,18 @@ def constants() -> str:
         "PAGE": source("alone.html"),
         "STYLES": styles(),
     }
-    lines = [f"const {name} = {_literal(value)};" for name, value in shared.items()]
-    # The browser's language decides, as it does for Gradio's own texts.
-    return "\n".join([*lines, 'const LANGUAGE = /^ko\\b/i.test(globalThis.navigator?.language) ? "ko" : "en";', "const TEXT = TEXTS[LANGUAGE];"])  # fmt: skip
+    return "\n".join([declared(shared), spoken(texts.VIEW, texts_ko.VIEW)])
+
+
+def declared(constants: Mapping[str, object]) -> str:
+    """Values as constants of a script."""
+    return "\n".join(f"const {name} = {_literal(value)};" for name, value in constants.items())
+
+
+def spoken(english: Mapping[str, object], korean: Mapping[str, object]) -> str:
+    """TEXT, what a script says: the browser's language decides, as it does for Gradio's own texts."""
+    language = 'const LANGUAGE = /^ko\\b/i.test(globalThis.navigator?.language) ? "ko" : "en";'
+    return "\n".join([declared({"TEXTS": {"en": english, "ko": korean}}), language, "const TEXT = TEXTS[LANGUAGE];"])
 
 
 def page_knobs() -> tuple[Knob, ...]:

@@ -383,3 +383,232 @@ VIEW: dict[str, Any] = {
         "letters": "E exact, D deferred, refused: G target sure, W second mismatch in the window, F window does not fit, S stop token, R mismatch; · discarded",
     },
 }  # fmt: skip
+
+# The Tune tab. Its labels first, then what its view says.
+TUNE = "Tune"
+EXPLORE = "Explore"
+COMPARE = "Compare"
+TUNE_LEAD = (
+    "Sweep theta and W over several prompts, see what loosening wins and what it costs, and take the fastest point within a limit. "
+    "Greedy decoding is deterministic, so every distinct round is computed once, whatever the number of points."
+)
+TUNE_PROMPTS = "Prompts"
+TUNE_SOURCES = {
+    "checkable": "Shipped, with answers that can be checked",
+    "examples": "The example prompts",
+    "own": "My own",
+}
+TUNE_COUNT = "How many"
+TUNE_OWN = "My prompts"
+TUNE_OWN_INFO = "One a line; with blank lines between them, one a paragraph. Or JSON lines: prompt, and where you know it, answer; GSM8K's form too."
+TUNE_FILE = "Open a file of prompts"
+TUNE_THETAS = "Thetas"
+TUNE_WINDOWS = "Windows W"
+TUNE_LENGTHS = "Draft lengths K"
+TUNE_LIST_INFO = "Numbers, separated by commas."
+TUNE_BUDGET = "Tokens per prompt, at most"
+TUNE_RUN = "Sweep"
+TUNE_CANCEL = "Cancel"
+TUNE_LIMIT = "Fidelity limit"
+TUNE_NATS = "Nats per token below plain greedy, at most"
+TUNE_NATS_INFO = "Mean log-probability that the target gives to the text."
+TUNE_LOST = "Right answers lost, at most"
+TUNE_MORE = "More of the drafting"
+TUNE_CSV = "Table (CSV)"
+TUNE_JSON = "Whole sweep (JSON)"
+TUNE_EXPECTED = {
+    "plan": "{prompts} prompts of at most {tokens} tokens, {points} points.",
+    "about": "Expect {minutes}: modelled from {source}.",
+    "minute": "about a minute",
+    "minutes": "about {minutes} minutes",
+    "swept": "the last sweep on this machine",
+    "recorded": "a run recorded on {device}; this machine may differ",
+    "unknown": "How long that takes is not known before the first prompt is through.",
+}
+TUNE_MEASURING = "{rounds} rounds"
+TUNE_NOTHING_SWEPT = "there is no sweep to measure a point of: sweep first"
+TUNE_NO_PROMPTS = "there are no prompts: type at least one, or take the shipped ones"
+TUNE_TOO_MANY = "{what}: at most {limit} on this page; the command line takes more (python -m explorer sweep)"
+TUNE_TOO_MANY_POINTS = (
+    "{points} points: at most {limit} on this page; name fewer, or use the command line (python -m explorer sweep)"
+)
+TUNE_BUDGET_LIMIT = "the budget of a sweep is at most {limit} tokens on this page; the command line takes more (python -m explorer sweep)"
+TUNE_BAD_LIMIT = "the fidelity limit must be from 0 to 10 nats, and a whole number of answers"
+TUNE_FILE_TOO_LARGE = "the file is larger than {limit} kB: take fewer prompts, or use the command line"
+TUNE_FILE_NOT_TEXT = "the file is not UTF-8 text"
+
+TUNE_VIEW: dict[str, Any] = {
+    "locale": "en-GB",
+    "empty": "A sweep decodes every prompt under every point. Maps of speed and fidelity grow here prompt by prompt; what is through stays when you cancel.",
+    "waiting": "The maps appear when the first prompt is through.",
+    "idle": "Ready.",
+    "progress": "Prompts through",
+    "phases": {
+        "preparing": "Waiting for its turn",
+        "loading": "Loading the models",
+        "running": "Sweeping",
+        "measuring": "Running this point for real",
+        "measured": "Measured",
+        "stopped": "Stopped",
+        "failed": "Failed",
+    },
+    "passes": "Prompt {prompt} of {all}, {passes} target passes so far",
+    "left": "Prompt {prompt} of {all}, {passes} target passes so far, about {left} left",
+    "seconds": "{count} s",
+    "minutes": "{count} min",
+    "through": "{done} of {all} prompts through",
+    "ends": {"done": "Done: {done} prompts", "stopped": "Stopped: {done} of {all} prompts are through, and kept"},
+    "measure": {"normalized": "normalized entropy", "top3": "top-3 entropy, nats"},
+    "budget": "at most {tokens} tokens",
+    "dtypes": "target {target}, draft {draft}",
+    "maps": "Theta and W",
+    "maps_lead": "Theta across, W down. Text, log-probabilities and answers are measured; speeds are modelled from the rounds of this sweep, prefill apart.",
+    "lengths": "Draft length of the maps",
+    "length": "K = {length}",
+    "figures": {
+        "tau": "Tokens per target pass (τ)",
+        "tokens_per_second_modelled": "Tokens/s, modelled",
+        "times_plain_modelled": "Speed, times plain greedy, modelled",
+        "loosened_share": "Share of loosened tokens",
+        "nats_per_token": "Mean log-probability against greedy's own, nats per token",
+        "same_ids": "Same text",
+        "right": "Right answers",
+        "lost": "Lost",
+    },
+    "map": {
+        "label": "{figure}: theta across, W down. Arrow keys move, and the page shows that point.",
+        "range": "{low} to {high}",
+        "same": "the same everywhere",
+        "cell": "theta {theta}, W {window}",
+        "nothing": "nothing yet",
+        "chosen": "recommended",
+        "outside": "outside the limit",
+    },
+    "key": "A corner marks the recommended point, a frame the one shown below, hatching what lies outside the limit.",
+    "key_partial": "Over {done} of {all} prompts. A corner marks the recommended point, a frame the one shown below, hatching what lies outside the limit.",
+    "drafters": {"lookup": "prompt lookup", "model+lookup": "model and lookup"},
+    "point": {
+        "recommended": "Recommended",
+        "other": "This point",
+        "limit": "at most {nats} nats per token below greedy, {lost} right answers lost",
+        "plain": "Plain greedy",
+        "exact": "Exact match, K {length}",
+        "fly": "θ {theta}, W {window}, K {length}",
+        "tau": "Tokens per target pass",
+        "speed": "Speed, modelled",
+        "speed_value": "{speed} tokens/s, {times} times plain greedy",
+        "measured": "Speed, measured",
+        "measured_value": "{speed} tokens/s, {off} % against modelled; the sweep's text on {same} of {prompts} prompts",
+        "nats": "Log-probability",
+        "nats_value": "{nats} nats per token against greedy's own",
+        "loosened": "Loosened tokens",
+        "same": "Same text as greedy",
+        "of": "{count} of {all} prompts",
+        "parts": "First divergence",
+        "parts_value": "token {index}, median where texts differ",
+        "right": "Right answers",
+        "right_value": "{right} of {checkable}; {lost} lost, {gained} gained",
+        "outside": "Outside the limit.",
+        "measure": "Measure this point",
+        "use": "Use it in Explore",
+        "back": "Back to the recommended",
+    },
+    "trade": {
+        "title": "Speed against fidelity",
+        "limit": "limit −{nats}",
+        "note": "Up: faster than plain greedy, modelled. Right: closer to the target's own text, nats per token, measured. Discs are theta and W, hollow outside the limit; square exact match, triangle prompt lookup, diamond plain greedy.",
+    },
+    "loosened": {
+        "title": "Tokens it loosens: {count}",
+        "lead": "FLy kept these against the target's own choice. Judge by eye: harmless, doubtful or wrong?",
+        "none": "None: every token is the target's own choice.",
+        "why": "prompt {prompt}: the target would say {own} ({chance}); kept with {kept}, entropy {entropy}",
+        "more": "{count} more are in the JSON file.",
+    },
+    "texts": {
+        "title": "Its texts",
+        "right": "right",
+        "wrong": "wrong, as plain greedy is",
+        "lost": "right answer lost",
+        "same": "no divergence",
+        "parts": "leaves greedy's text at token {index}",
+        "loosened": "{count} loosened",
+        "own": "The target alone:",
+    },
+    "cost": {
+        "title": "What a round costs, measured",
+        "lead": "Mean milliseconds by the number of drafted tokens. Every modelled speed here is made of these.",
+        "verify": "target pass",
+        "draft": "drafting",
+        "other": "other",
+        "numbers": "As numbers",
+        "drafted": "Drafted",
+        "total": "Together",
+        "samples": "Rounds",
+        "shared": "{points} points took {passes} target passes together; separate runs would make {separate}. Cost {ratio} of separate runs, modelled.",
+    },
+    "table": {
+        "title": "All points as a table",
+        "point": "Point",
+        "note": "Note",
+        "chosen": "recommended",
+        "outside": "outside the limit",
+    },
+}  # fmt: skip
+
+# The Compare tab.
+COMPARE_LEAD = (
+    "One prompt under two settings, decoded one after the other on the same engine, after the target alone. "
+    "See where each text leaves the target's own, and whether FLy or a near-tie is to blame."
+)
+COMPARE_RUN = "Compare"
+COMPARE_ADOPT = "Take Explore's settings"
+
+COMPARE_VIEW: dict[str, Any] = {
+    "empty": "Three texts appear here as they are written: the target's own, then A, then B.",
+    "idle": "Ready.",
+    "phases": {
+        "preparing": "Waiting for its turn",
+        "loading": "Loading the models",
+        "warming": "Warming up, not measured",
+        "running": "Running: {side}",
+        "done": "Done",
+        "stopped": "Stopped",
+        "failed": "Failed",
+    },
+    "own": "Target alone",
+    "dtypes": "target {target}, draft {draft}",
+    "text": "Text of: {side}",
+    "parted": "parts from the target's own here",
+    "left": "{side} parts here",
+    "partings": {
+        "title": "Where the texts part",
+        "none": "{side} has not left {other} in {tokens} tokens.",
+        "leaves": "{side} leaves {other} at token {index}: {theirs} there, {ours} here.",
+        "target": "the target's own text",
+        "apart": "{side} and {other} part at token {index}: {theirs} in {other}, {ours} in {side}.",
+        "together": "{side} and {other} have not parted.",
+        "fly": "FLy's doing: a draft token that the target would not have chosen was kept.",
+        "fly_tie": "FLy kept the draft's token, but the target's two likeliest were nearly level: a numeric flip could have done the same.",
+        "numeric": "A near-tie: the token is the target's own choice, rounded differently in a pass over several rows. Not FLy's doing.",
+        "other": "The token is the target's own choice in this pass, and not a near-tie: FLy did not keep it, and rounding of this size is not expected.",
+        "gap": "The target's two likeliest are {gap} nats apart; a near-tie is less than {limit}.",
+        "tie": "near-tie",
+    },
+    "figures": {
+        "title": "Figures side by side",
+        "name": "Figure",
+        "tau": "Tokens per target pass (τ)",
+        "kept": "Drafted tokens kept per round",
+        "speed": "Tokens per second, measured",
+        "speedup": "Times the target alone, measured",
+        "tokens": "Tokens",
+        "passes": "Target passes",
+        "logprob": "Mean target log-probability, nats per token",
+        "end": "Ended because",
+    },
+    "times": "Where the time went, measured",
+    "same_settings": "A and B have the same settings.",
+    "knobs": {"rule": "rule", "entropy": "measure", "theta": "θ", "window": "W", "window_includes_mismatch": "window includes the mismatch", "drafter": "drafter", "length": "length policy", "draft_length": "draft length K", "block_size": "block size", "threshold": "threshold", "growth": "growth", "statistic": "statistic", "least_draft": "least draft"},
+    "values": {"fly": "FLy", "exact": "exact", "autoregressive": "target alone", "normalized": "normalized", "top3": "top 3", "true": "yes", "false": "no"},
+}  # fmt: skip

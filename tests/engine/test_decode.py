@@ -11,8 +11,8 @@ from explorer.engine.decode import decode
 from explorer.engine.model import LanguageModel
 from explorer.engine.packed import PackedContext, PackedModel
 from explorer.engine.pair import PromptError
-from explorer.engine.recorder import baseline, plain
-from explorer.trace import Trace
+from explorer.engine.recorder import plain
+from explorer.trace import Baseline, Trace
 from explorer.verdicts import Verdict
 
 PLAIN = ("llama", "qwen2", "mistral", "gemma3")  # exact rows, padded rows, sliding window, both kinds of layers
@@ -453,7 +453,7 @@ def test_the_baseline_is_the_targets_own_text(make_pair, record, greedy, tmp_pat
     """Baseline = plain greedy of the same engine, also for a sampled run, counted by ids."""
     pair = make_pair("mistral")
     config = dataclasses.replace(FLY, temperature=0.9, seed=3)
-    reference = baseline(decode(pair, PROMPT, plain(config)))
+    reference = Baseline.of(decode(pair, PROMPT, plain(config)))
     assert list(reference.ids) == greedy("mistral")
     with torch.inference_mode():
         truth = logprobs_of(pair, PROMPT + list(reference.ids))

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
+from explorer.analysis.sweep import Measured, Pass, PromptRuns, run_of
 from explorer.config import DecodeConfig
 from explorer.errors import UserError
+from explorer.sweep import sweep_points
 from explorer.trace import (
     Baseline,
     Block,
@@ -111,6 +114,11 @@ class ScriptedPair:
     vocabulary: Words = field(default_factory=Words)
     stop_ids: frozenset[int] = frozenset()
 
+    def provenance(self) -> Provenance:
+        return Provenance(
+            self.name, "script", "script", {}, {"target": "none"}, "no device", 1, {}, "2026-01-01T00:00:00+00:00"
+        )
+
     def encode(self, text: str, raw: bool = False) -> Prompt:
         if text == "too long":
             raise UserError("the prompt has 9000 tokens and the budget is 128: shorten the prompt or lower the budget")
@@ -144,17 +152,7 @@ class ScriptedRecorder:
     def trace(self, baseline: Baseline | None = None) -> Trace:
         ids = mentioned_ids(self._prompt, self.rounds, (), baseline)
         return Trace(
-            provenance=Provenance(
-                self._pair.name,
-                "script",
-                "script",
-                {},
-                {"target": "none"},
-                "no device",
-                1,
-                {},
-                "2026-01-01T00:00:00+00:00",
-            ),
+            provenance=self._pair.provenance(),
             prompt=self._prompt,
             config=self._config,
             rounds=tuple(self.rounds),
@@ -200,6 +198,47 @@ class ScriptedBackend:
                     yield round_
         finally:
             self.closed += 1
+
+    def points(self, base, thetas, windows, draft_lengths):
+        return sweep_points(base, thetas, windows, draft_lengths)
+
+    def sweep(self, pair: ScriptedPair, items, points) -> Iterator[PromptRuns | int | None]:
+        for index, item in enumerate(items):
+            while pair.script.gate and not pair.script.gate.acquire(timeout=0.02):
+                yield None
+            prompt, together = pair.encode(item.prompt), {}
+            for point, config in enumerate(points):
+                trace = self._trace(pair, prompt, config)
+                key = (trace.output_ids, tuple(round_.drafted for round_ in trace.rounds))
+                together.setdefault(key, (trace, []))[1].append(point)
+            yield 10 * (index + 1)
+            yield PromptRuns(
+                index,
+                item,
+                len(prompt.ids),
+                tuple(run_of(trace, members, item) for trace, members in together.values()),
+                tuple(
+                    Pass(tuple(members), len(round_.drafted), round_.seconds)
+                    for trace, members in together.values()
+                    for round_ in trace.rounds
+                ),
+            )
+
+    def measure(self, pair: ScriptedPair, sweep, point: int) -> Iterator[Measured | int | None]:
+        traces = [self._trace(pair, pair.encode(one.item.prompt), sweep.points[point]) for one in sweep.prompts]
+        yield sum(len(trace.rounds) for trace in traces)
+        seconds = sum((trace.seconds for trace in traces), Seconds())
+        yield Measured(point, sum(len(trace.output_ids) for trace in traces), len(traces), len(traces), seconds)
+
+    def _trace(self, pair: ScriptedPair, prompt: Prompt, config: DecodeConfig) -> Trace:
+        recorder = ScriptedRecorder(pair, prompt, config)
+        written = itertools.cycle(pair.script.rounds)
+        while room := config.max_new_tokens - sum(len(round_.emitted) for round_ in recorder.rounds):
+            steps, bonus = next(written)
+            steps = [] if config.rule == "autoregressive" else steps
+            length = len(prompt.ids) + config.max_new_tokens - room
+            recorder.add(make_round(pair.vocabulary, steps, bonus, length, config, room))
+        return recorder.trace()
 
     def baseline(self, pair: ScriptedPair, prompt: Prompt, config: DecodeConfig):
         yield ""

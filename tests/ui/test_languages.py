@@ -10,7 +10,7 @@ from explorer.ui.languages import english, say
 PLACEHOLDER = re.compile(r"\{\w+\}")
 HANGUL = re.compile("[\uac00-\ud7a3]")
 # Names, letters and signs that are the same in every language.
-UNTRANSLATED = re.compile(r"^(kinds|others)\.[\w:]+\.mark$|^locale$|^card\.theta$|^lanes\.theta$|\.blocks$|^whatif\.tau$|^whatif\.values\.fly$|\.knobs\.(theta|window)$")  # fmt: skip
+UNTRANSLATED = re.compile(r"^(kinds|others)\.[\w:]+\.mark$|^locale$|^card\.theta$|^lanes\.theta$|\.blocks$|^whatif\.tau$|^whatif\.values\.fly$|\.knobs\.(theta|window)$|^tune\.(locale|length|map\.cell|map\.range|point\.fly)$|^comparison\.values\.fly$")  # fmt: skip
 
 
 def leaves(table, path=""):
@@ -19,7 +19,13 @@ def leaves(table, path=""):
         yield from leaves(value, place) if isinstance(value, dict) else [(place, value)]
 
 
-ENGLISH, KOREAN = dict(leaves(texts.VIEW)), dict(leaves(texts_ko.VIEW))
+def views(language):
+    """All texts that scripts say, by place."""
+    tables = (language.VIEW, ""), (language.TUNE_VIEW, "tune"), (language.COMPARE_VIEW, "comparison")
+    return dict(leaf for table, path in tables for leaf in leaves(table, path))
+
+
+ENGLISH, KOREAN = views(texts), views(texts_ko)
 
 
 def test_the_view_has_the_same_keys_in_both_languages():

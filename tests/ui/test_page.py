@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from scripted import STORY, ScriptedBackend
 
-from explorer.ui import texts
+from explorer.ui import compare, texts, tune
 from explorer.ui.page import build_page
 from explorer.ui.recordings import recordings
 from explorer.ui.scripts import SCRIPTS, STYLES, script
@@ -29,16 +29,18 @@ def test_only_run_and_judge_are_public_endpoints(page):
 
 def test_runs_share_one_queue_with_a_limit(page):
     model = [fn for fn in page.fns.values() if fn.concurrency_id == "model"]
-    assert len(model) == 3  # Run, a rerun of the run on show, the endpoint
+    assert (
+        len(model) == 6
+    )  # Run, a rerun of the run on show, the endpoint, a comparison, a sweep, a point of it measured
     assert {fn.concurrency_limit for fn in model} == {1}
 
 
 def test_no_text_of_the_page_is_a_template_for_model_text(page):
-    view = next(block for block in page.blocks.values() if block.elem_id == "run-view")
-    assert view.html_template == ""
+    views = [block for block in page.blocks.values() if block.elem_id in ("run-view", "tune-view", "compare-view")]
+    assert [view.html_template for view in views] == [""] * 3
 
 
-@pytest.mark.parametrize("name", SCRIPTS)
+@pytest.mark.parametrize("name", sorted({*SCRIPTS, *tune.SCRIPTS, *compare.SCRIPTS}))
 def test_scripts_never_parse_markup(name):
     """Guards the one habit that keeps model text harmless: it enters as textContent or an attribute."""
     text = (ROOT / "assets" / name).read_text(encoding="utf-8")
@@ -51,7 +53,12 @@ def test_nothing_is_fetched_from_elsewhere():
     code = script()
     for name in names:
         code = code.replace(name, "")
-    for text in [code, *(path.read_text(encoding="utf-8") for path in STYLES)]:
+    for text in [
+        code,
+        tune.script().replace(names[0], ""),
+        compare.script().replace(names[0], ""),
+        *(path.read_text(encoding="utf-8") for path in STYLES),
+    ]:
         assert "http://" not in text
         assert "https://" not in text
         assert "@import" not in text

@@ -1,0 +1,199 @@
+// The Compare tab's view: three runs of one prompt as they are written, where their texts part and why, and their figures.
+
+const SIDES = [TEXT.own, "A", "B"];
+const BUSY = ["preparing", "loading", "warming", "running"];
+const REFUSED = (counts) => Object.entries(counts).reduce((sum, [name, count]) => sum + (name.startsWith("rejected") ? count : 0), 0);
+
+let head = null, headLine = "", offset = 0, phase = "idle", side = 0;
+let sides = [], apart, gap = null; // sides: {run, parting, strip}; parting null: none, undefined: not known yet
+
+const origin = make("p", "origin");
+const status = make("span", "status-text", TEXT.idle);
+const spoken = make("span", "sr-only");
+spoken.setAttribute("role", "status");
+spoken.setAttribute("aria-live", "polite");
+const notes = make("div", "run-notes");
+const legend = make("ul", "shape-key compare-legend", ...Object.entries(TEXT.kinds).map(([kind, words]) => {
+  const sample = make("span", `tok ${kind}`, words.name);
+  if (kind !== "exact") sample.dataset.mark = words.mark;
+  return make("li", "", sample);
+}));
+const empty = make("p", "empty", TEXT.empty);
+const textsPart = make("section", "compare-texts");
+const partingsPart = make("section", "compare-partings");
+const figuresPart = make("section", "compare-figures");
+const root = make("div", "run-view tune-view", origin, make("div", "toolbar", make("span", "status", make("span", "status-dot"), status), spoken), notes, empty, partingsPart, textsPart, figuresPart);
+element.append(root);
+textsPart.hidden = partingsPart.hidden = figuresPart.hidden = true;
+
+// Reading ------------------------------------------------------------------------------------------------------------
+
+function begin(event) {
+  head = event;
+  phase = "preparing";
+  side = 0; apart = undefined; gap = null;
+  sides = head.configs.map((config) => ({ run: newRun({ config }), parting: undefined, box: null }));
+  textsPart.hidden = partingsPart.hidden = figuresPart.hidden = true;
+  empty.hidden = false;
+  origin.replaceChildren(make("span", "", head.title));
+  notes.replaceChildren(...head.notes.flatMap((mine, index) => mine.map((note) => make("p", "note", `${SIDES[index]}: ${note}`))));
+  textsPart.replaceChildren(legend, make("div", "compare-columns", ...sides.map((one, index) => {
+    one.box = make("div", "compare-strip");
+    one.box.setAttribute("role", "region");
+    one.box.setAttribute("aria-label", say(TEXT.text, { side: SIDES[index] }));
+    one.box.tabIndex = 0;
+    return make("div", index ? "compare-column" : "compare-column whole", make("h4", "", SIDES[index], make("small", "", index ? settingsOf(head.configs[index]) : "")), one.box);
+  })));
+  tell(true);
+}
+
+function sync() {
+  const value = props.value;
+  if (typeof value !== "string" || !value) return;
+  const end = value.indexOf("\n");
+  const first = value.slice(0, end);
+  if (first !== headLine) { headLine = first; offset = end + 1; begin(JSON.parse(first)); }
+  if (offset >= value.length) return;
+  for (const text of value.slice(offset).split("\n")) if (text) take(JSON.parse(text));
+  offset = value.length;
+}
+
+function take(event) {
+  const mine = sides[side];
+  if (event.side !== undefined) {
+    side = event.side;
+    empty.hidden = true;
+    textsPart.hidden = false;
+  } else if (event.d) {
+    addRound(mine, readEvent(mine.run, event));
+  } else if (event.tail) {
+    mine.box.append(...glyphs(event.tail));
+  } else if (event.end) {
+    readEvent(mine.run, event);
+    drawOrigin(event.provenance);
+    drawFigures();
+    mark(mine);
+  } else if (event.parting !== undefined) {
+    mine.parting = event.parting;
+    mark(mine);
+    drawPartings();
+  } else if (event.apart !== undefined) {
+    ({ apart, gap } = event);
+    drawPartings();
+  } else if (event.phase) {
+    phase = event.phase;
+    tell(true, event.message);
+  }
+}
+
+function tell(aloud, message) {
+  root.dataset.phase = BUSY.includes(phase) ? "running" : phase;
+  status.textContent = say(TEXT.phases[phase], { side: SIDES[side] }) + (message ? ": " + message : "");
+  if (aloud) spoken.textContent = status.textContent;
+}
+
+function drawOrigin(provenance) {
+  const formats = say(TEXT.dtypes, { target: provenance.dtype.target, draft: provenance.dtype.draft ?? provenance.dtype.target });
+  const day = new Date(provenance.date).toLocaleDateString(TEXT.locale, { dateStyle: "medium", timeZone: "UTC" });
+  origin.replaceChildren(...[head.title, formats, provenance.device, day].map((text) => make("span", "", text)));
+}
+
+// Texts --------------------------------------------------------------------------------------------------------------
+
+function addRound(mine, round) {
+  mine.spans ??= [];
+  for (const { position, text, hex, stop } of mine.run.tokens.slice(round.first)) {
+    const kind = mine.run.head.config.rule === "autoregressive" ? "exact" : kindAt(round.judged, position);
+    const space = text.length > 1 && text.startsWith(" ") ? " " : "";
+    const span = make("span", `tok ${kind}`, ...glyphs(text.slice(space.length)));
+    if (stop !== null) { span.classList.add("end"); span.dataset.label = visible(stop); }
+    else if (!text) { span.classList.add("part"); span.dataset.label = hex || "∅"; }
+    if (kind !== "exact") span.dataset.mark = TEXT.kinds[kind].mark;
+    if (text.endsWith("\n")) span.classList.add("breaks");
+    mine.spans.push(span);
+    mine.box.append(space, span);
+  }
+}
+
+// Where a run leaves the target's own text: a sign there, and what stands behind it set apart; the same sign in the target's.
+function mark(mine) {
+  const parting = mine.parting, own = sides[0];
+  if (!parting || mine.marked) return;
+  mine.marked = true;
+  mine.spans[parting.index].before(make("span", "boundary", TEXT.parted));
+  mine.spans.slice(parting.index).forEach((span) => span.classList.add("parted"));
+  own.spans[parting.index].before(make("span", "boundary", say(TEXT.left, { side: SIDES[sides.indexOf(mine)] })));
+}
+
+function drawPartings() {
+  const words = TEXT.partings;
+  partingsPart.hidden = false;
+  const quoted = (text) => quote(text);
+  const item = (parting, index, other, apartWords) => {
+    if (parting === undefined) return null;
+    const side = SIDES[index];
+    if (parting === null) return make("li", "", say(apartWords ? words.together : words.none, { side, other, tokens: Math.min(sides[0].run.tokens.length, sides[index].run.tokens.length) }));
+    return make("li", "", make("p", "", ...fill(apartWords ? words.apart : words.leaves, { side, other, index: String(parting.index + 1), ours: quoted(parting.ours), theirs: quoted(parting.theirs) })),
+      ...(apartWords ? [] : [make("p", "quiet", ...(parting.tie ? [make("b", "tie", words.tie), " "] : []),
+        parting.cause === "fly" ? (parting.tie ? words.fly_tie : words.fly) : parting.cause === "numeric" ? words.numeric : words.other, " ",
+        gap === null ? "" : say(words.gap, { gap: short(parting.gap), limit: String(gap) }))]));
+  };
+  partingsPart.replaceChildren(make("h3", "", words.title), make("ul", "parting-list",
+    item(sides[1].parting, 1, words.target), item(sides[2].parting, 2, words.target), item(apart, 2, SIDES[1], true)));
+}
+
+// Figures ------------------------------------------------------------------------------------------------------------
+
+const KNOBS = Object.keys(TEXT.knobs);
+const knobValue = (value) => (typeof value === "number" ? short(value) : TEXT.values[value] ?? String(value));
+const used = (config) => KNOBS.filter((name) => config.rule === "fly" || !["entropy", "theta", "window", "window_includes_mismatch"].includes(name));
+
+function settingsOf(config) {
+  if (config.rule === "autoregressive") return "";
+  const parts = [knobValue(config.rule), ...(config.rule === "fly" ? [`θ ${short(config.theta)}`, `W ${config.window}`] : []), `K ${config.draft_length}`, ...(config.length === "fixed" ? [] : [config.length]), ...(config.drafter === "model" ? [] : [config.drafter])];
+  return parts.join(", ");
+}
+
+function drawFigures() {
+  const words = TEXT.figures, ends = sides.map((one) => one.run.end), shown = ends.filter(Boolean);
+  figuresPart.hidden = false;
+  const of = (pick) => ends.map((end) => (end ? pick(end.summary, end) : ""));
+  const rows = [
+    [words.tau, of((s) => number(s.tau))],
+    [words.kept, of((s) => (s.drafted ? number(s.kept_per_round) : "–"))],
+    [words.speed, of((s) => number(s.speed, 1))],
+    [words.speedup, of((s) => (s.speedup ? number(s.speedup) + "×" : "–"))],
+    [words.tokens, of((s) => String(s.tokens))],
+    [words.passes, of((s) => String(s.passes))],
+    [words.logprob, of((s) => (s.logprob === undefined ? (ends[1] ? number(ends[1].summary.baseline_logprob, 3) : "–") : number(s.logprob, 3)))],
+    [words.end, of((s, end) => say(TEXT.ends[end.end], { budget: head.configs[0].max_new_tokens }))],
+    ...Object.keys(TEXT.summary.counts).filter((name) => shown.some((end) => end.summary.counts[name])).map((name) => [TEXT.summary.counts[name], of((s) => String(s.counts[name] ?? 0))]),
+  ];
+  const [, a, b] = head.configs;
+  const differing = KNOBS.filter((name) => a[name] !== b[name] && (used(a).includes(name) || used(b).includes(name)));
+  const settings = differing.map((name) => [TEXT.knobs[name], ["", ...[a, b].map((config) => (used(config).includes(name) ? knobValue(config[name]) : "–"))]]);
+  const most = Math.max(...shown.map((end) => totalOf(end.summary.seconds)));
+  figuresPart.replaceChildren(
+    make("h3", "", words.title),
+    sideTable([...settings, ...rows]),
+    ...(differing.length ? [] : [make("p", "quiet", TEXT.same_settings)]),
+    make("h4", "", TEXT.times),
+    ...ends.map((end, index) => {
+      if (!end) return null;
+      const parts = SECONDS.filter((name) => end.summary.seconds[name] > 0).map((name) => ({ value: end.summary.seconds[name], figure: number(end.summary.seconds[name]) + " s", label: TEXT.summary.times[name], tone: "time-" + name }));
+      const [bar, key] = stackedBar(parts);
+      bar.style.width = (totalOf(end.summary.seconds) / most) * 100 + "%";
+      return make("div", "compare-time", make("p", "", SIDES[index], " ", make("span", "quiet", number(totalOf(end.summary.seconds)) + " s")), bar, key);
+    }));
+}
+
+const totalOf = (seconds) => SECONDS.reduce((sum, name) => sum + seconds[name], 0);
+
+function sideTable(rows) {
+  const cell = (tag, text, scope) => { const node = make(tag, "", text); if (scope) node.scope = scope; return node; };
+  return make("div", "data-scroll", make("table", "data", make("thead", "", make("tr", "", ...[TEXT.figures.name, ...SIDES].map((text) => cell("th", text, "col")))),
+    make("tbody", "", ...rows.map(([name, values]) => make("tr", values[1] === values[2] ? "" : "moved", cell("th", name, "row"), ...values.map((value) => cell("td", value)))))));
+}
+
+watch("value", sync);
+sync();

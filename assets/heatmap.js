@@ -1,0 +1,101 @@
+// One figure over theta and W as a grid of cells: colour by value, the value in figures, a mark on the recommended point,
+// hatching beyond the limit. Arrow keys move from cell to cell; where the focus is, is what the page shows.
+
+const CELL_HEIGHT = 40, CELL_GAP = 2, ROW_LABELS = 30, COLUMN_LABELS = 22; // px
+let heatMaps = 0;
+
+// figure: {name, title, tone, form(value), scale(values)}: from which value to which the colour deepens. onPick(point index).
+function makeHeatMap(figure, { onPick }) {
+  const words = TEXT.map;
+  const hatch = `hatch-${(heatMaps += 1)}-${Math.random().toString(36).slice(2)}`;
+  const picture = svg("svg", { role: "group", class: `heat tone-${figure.tone}` });
+  picture.setAttribute("aria-label", say(words.label, { figure: figure.title }));
+  const range = make("span", "quiet heat-range");
+  const root = make("div", "heat-map", make("h4", "", figure.title, " ", range), picture);
+  let width = 0, grid = null, cells = new Map(), last = null;
+  onWidth(root, (found) => { width = found; lay(); });
+
+  // thetas, windows: the axes; points: by "theta window" the index of the point.
+  function shape(thetas, windows, points) {
+    grid = { thetas, windows, points };
+    lay();
+  }
+
+  function lay() {
+    if (!grid || !width) return;
+    const { thetas, windows, points } = grid;
+    const across = (width - ROW_LABELS) / thetas.length, height = windows.length * CELL_HEIGHT + COLUMN_LABELS;
+    picture.setAttribute("width", width);
+    picture.setAttribute("height", height);
+    cells = new Map();
+    const text = (x, y, value, anchor) => {
+      const node = svg("text", { x, y, "text-anchor": anchor, class: "heat-axis", "aria-hidden": "true" });
+      node.textContent = value;
+      return node;
+    };
+    picture.replaceChildren(
+      svg("defs", {}, svg("pattern", { id: hatch, width: 7, height: 7, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
+        svg("path", { d: "M0 0V7", class: "heat-hatch" }))),
+      ...windows.map((window, row) => text(0, row * CELL_HEIGHT + CELL_HEIGHT / 2 + 4, String(window), "start")),
+      ...thetas.map((theta, column) => text(ROW_LABELS + (column + 0.5) * across, height - 5, String(theta), "middle")),
+      ...windows.flatMap((window, row) => thetas.map((theta, column) => {
+        const point = points.get(`${theta} ${window}`);
+        const x = ROW_LABELS + column * across, y = row * CELL_HEIGHT, w = across - CELL_GAP, h = CELL_HEIGHT - CELL_GAP;
+        const box = { x, y, width: w, height: h, rx: 4 };
+        const cell = {
+          point, theta, window, row, column,
+          fill: svg("rect", { ...box, class: "heat-cell" }), hatch: svg("rect", { ...box, fill: `url(#${hatch})`, class: "heat-beyond" }),
+          value: svg("text", { x: x + w / 2, y: y + h / 2 + 4.5, "text-anchor": "middle", class: "heat-value" }),
+          ring: svg("rect", { x: x + 1.5, y: y + 1.5, width: w - 3, height: h - 3, rx: 3, class: "heat-ring" }),
+          mark: svg("path", { d: `M${x + w - 14} ${y + 5}h9v9z`, class: "heat-mark" }),
+        };
+        cell.node = svg("g", { role: "button", tabindex: -1 }, cell.fill, cell.hatch, cell.value, cell.mark, cell.ring);
+        cell.node.addEventListener("click", () => pick(cell));
+        cell.node.addEventListener("keydown", (event) => move(event, cell));
+        cells.set(point, cell);
+        return cell.node;
+      })));
+    if (last) draw(last);
+  }
+
+  function pick(cell) {
+    onPick(cell.point);
+    cell.node.focus();
+  }
+
+  const STEPS = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
+  function move(event, cell) {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === "Enter" || event.key === " ") { event.preventDefault(); pick(cell); return; }
+    const step = STEPS[event.key];
+    if (!step) return;
+    event.preventDefault();
+    const next = [...cells.values()].find((one) => one.row === cell.row + step[0] && one.column === cell.column + step[1]);
+    if (next) pick(next);
+  }
+
+  // state: values (by point, null: none), chosen, picked (indices of points), outside (a set of them).
+  function draw(state) {
+    last = state;
+    if (!cells.size) return;
+    const shown = [...cells.keys()].map((point) => state.values[point]).filter((value) => value !== null && value !== undefined);
+    const least = Math.min(...shown), most = Math.max(...shown), [from, to] = figure.scale(shown);
+    range.textContent = !shown.length ? "" : least === most ? words.same : say(words.range, { low: figure.form(least), high: figure.form(most) });
+    const entry = cells.has(state.picked) ? state.picked : cells.keys().next().value;
+    for (const cell of cells.values()) {
+      const value = state.values[cell.point], known = value !== null && value !== undefined;
+      const share = from === to ? 0 : Math.max(0, Math.min(1, (value - from) / (to - from)));
+      cell.fill.style.setProperty("--depth", known ? 0.06 + 0.94 * share : 0);
+      cell.value.textContent = known ? figure.form(value) : "";
+      cell.hatch.style.display = state.outside.has(cell.point) ? "" : "none";
+      cell.mark.style.display = state.chosen === cell.point ? "" : "none";
+      cell.ring.style.display = state.picked === cell.point ? "" : "none";
+      cell.node.setAttribute("tabindex", cell.point === entry ? 0 : -1);
+      cell.node.setAttribute("aria-pressed", String(state.picked === cell.point));
+      cell.node.setAttribute("aria-label", [say(words.cell, { theta: short(cell.theta), window: cell.window }), known ? `${figure.title} ${figure.form(value)}` : words.nothing,
+        ...(state.chosen === cell.point ? [words.chosen] : []), ...(state.outside.has(cell.point) ? [words.outside] : [])].join(", "));
+    }
+  }
+
+  return { root, shape, draw };
+}

@@ -1,0 +1,99 @@
+"""The Compare tab: two sets of settings, one prompt, and which control calls what."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gradio as gr
+
+from explorer.config import PRESETS, DecodeConfig, knobs
+from explorer.terminal import LETTERS
+from explorer.ui import comparing, texts, texts_ko
+from explorer.ui.backend import Backend
+from explorer.ui.controls import ADVANCED, Explore, control, pair_label
+from explorer.ui.languages import say
+from explorer.ui.links import SCRIPT, link_controls
+from explorer.ui.scripts import declared, source, spoken
+
+SCRIPTS = ("rule.js", "run.js", "dom.js", "summary.js", "compare.js")
+SHARED_TEXTS = ("kinds", "alone", "locale", "summary", "ends")  # of the run view
+BUDGET = 96  # tokens; three runs are waited for
+QUIET = {"show_progress": "hidden", "api_visibility": "private"}
+SIDES = {"a": DecodeConfig(rule="exact"), "b": DecodeConfig()}
+
+
+def script() -> str:
+    """The view's scripts after what they share with Python."""
+    said = [view.COMPARE_VIEW | {key: view.VIEW[key] for key in SHARED_TEXTS} for view in (texts, texts_ko)]
+    letters = {letter: str(verdict) for verdict, letter in LETTERS.items()}
+    return "\n".join([spoken(*said), declared({"VERDICT_OF": letters}), *(source(name) for name in SCRIPTS)])
+
+
+def compare_tab(backend: Backend, explore: Explore, model: dict[str, Any]) -> None:
+    """Build the tab. explore: whose prompt and settings it starts from; model: event options of work on models."""
+    handlers = comparing.Comparing(backend)
+    pairs = backend.pairs()
+    table = {knob.name: knob for knob in knobs()}
+    with gr.Tab(say("COMPARE"), id="compare"):
+        session = gr.State(comparing.CompareSession())
+        gr.HTML(f"<p class='lead'>{say('COMPARE_LEAD')}</p>", elem_classes="tab-lead")
+        with gr.Row(elem_id="compare-composer"):
+            prompt = gr.Textbox(
+                label=say("PROMPT_LABEL"),
+                value=explore.prompt.value,
+                placeholder=say("PROMPT_PLACEHOLDER"),
+                lines=2,
+                max_lines=8,
+                elem_id="compare-prompt",
+                scale=1,
+            )
+            with gr.Column(scale=0, min_width=150, elem_classes="tab-run"):
+                run = gr.Button(say("COMPARE_RUN"), variant="primary", elem_id="compare-run")
+                stop = gr.Button(say("STOP"), interactive=False, elem_id="compare-stop")
+        with gr.Row(elem_id="compare-common"):
+            pair = gr.Dropdown(
+                [(pair_label(one), one.name) for one in pairs],
+                value=pairs[0].name,
+                label=say("PAIR_LABEL"),
+                elem_id="compare-pair",
+            )
+            budget = control(table["max_new_tokens"], BUDGET, prefix="compare")
+            raw = control(table["raw_prompt"], prefix="compare")
+        sides = {}
+        with gr.Row(elem_id="compare-sides"):
+            for side, config in SIDES.items():
+                with gr.Column(min_width=260, elem_classes="compare-side"):
+                    sides[side] = _side(side, config, explore)
+        view = gr.HTML("", html_template="", js_on_load=script(), apply_default_css=False, elem_id="compare-view")
+
+        form = [session, prompt, pair, budget, raw, *sides["a"], *sides["b"]]
+        outputs = [view, run, stop]
+        # Through the queue, because only there a refusal becomes a message on the page; but never waiting for a run.
+        ready = gr.on([run.click, prompt.submit], handlers.prepare, form, outputs, concurrency_limit=None, **QUIET)
+        ready.success(handlers.run, form, outputs, api_name="page_compare", **QUIET, **model)
+        stop.click(handlers.stop, [session], [stop], queue=False, **QUIET)
+
+
+def _side(side: str, config: DecodeConfig, explore: Explore) -> list[Any]:
+    """The controls of one side, in the order of comparing.side_knobs()."""
+    mine = comparing.side_knobs()
+    controls: dict[str, Any] = {}
+    with gr.Row(elem_classes="side-head"):
+        gr.HTML(f"<h3>{side.upper()}</h3>", elem_classes="rail-head")
+        adopt = gr.Button(say("COMPARE_ADOPT"), size="sm", elem_id=f"{side}-adopt")
+    for knob in mine:
+        if knob.name in ADVANCED:
+            continue
+        controls[knob.name] = control(knob, getattr(config, knob.name), prefix=side)
+        if knob.name == "rule":
+            labels = [(say(f"preset.{name}"), name) for name in PRESETS] + [(say("PRESET_CUSTOM"), "")]
+            preset = gr.Dropdown(labels, value="explorer", label=say("PRESET_LABEL"), elem_id=f"{side}-preset")
+    with gr.Accordion(say("ADVANCED"), open=False, elem_classes="plain-accordion"):
+        for knob in mine:
+            if knob.name in ADVANCED:
+                controls[knob.name] = control(knob, getattr(config, knob.name), prefix=side)
+    ordered = [controls[knob.name] for knob in mine]
+    link_controls(controls, preset)
+    theirs = [explore.controls[knob.name] for knob in mine]
+    adopt.click(None, theirs, ordered, js="(...settings) => settings", **SCRIPT)
+    return ordered

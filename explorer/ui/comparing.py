@@ -1,0 +1,198 @@
+"""What the Compare tab does: one prompt under two settings, after the target alone, one run after the other on one engine."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from time import monotonic
+from typing import Any
+
+import gradio as gr
+
+from explorer.analysis.parting import Parting, near_tie_gap, parting
+from explorer.config import ConfigError, DecodeConfig
+from explorer.errors import UserError
+from explorer.pieces import text_of
+from explorer.trace import Baseline, Trace
+from explorer.ui import lines, texts
+from explorer.ui.backend import Backend
+from explorer.ui.callbacks import UPDATE_SECONDS, message_of, read_form, refusal
+from explorer.ui.lines import line
+from explorer.ui.report import end_event
+from explorer.ui.scripts import page_knobs
+
+WARM = 12  # tokens decoded and forgotten first: the first rounds of a process are slow, and would be taken for measured times
+COMMON = ("max_new_tokens", "raw_prompt")  # what both sides share
+GREEDY = ("temperature", "seed")  # drawn texts part by chance: Compare is greedy
+SIDES = ("alone", "a", "b")
+
+
+def side_knobs() -> tuple[Any, ...]:
+    """The knobs in which the two sides may differ."""
+    return tuple(knob for knob in page_knobs() if knob.name not in COMMON + GREEDY)
+
+
+@dataclass
+class CompareSession:
+    """What the server remembers of one visitor's comparison."""
+
+    run: str = ""
+    stopping: bool = False
+
+
+@dataclass(frozen=True)
+class Request:
+    """One filled-in form, checked: the settings of the target alone, of A and of B."""
+
+    prompt: str
+    pair: str
+    configs: tuple[DecodeConfig, DecodeConfig, DecodeConfig]
+
+
+class Comparing:
+    """The Compare tab's event handlers over one backend."""
+
+    def __init__(self, backend: Backend):
+        self._backend = backend
+        self._titles = {pair.name: pair.title for pair in backend.pairs()}
+
+    def prepare(self, session: CompareSession, *form: Any) -> tuple[Any, ...]:
+        """At once: refuse a bad form, else clear the view. Outputs: view, Run, Stop."""
+        try:
+            request = self._read(*form)
+        except UserError as error:
+            raise refusal(error) from None
+        session.run, session.stopping = secrets.token_hex(4), False
+        return self._header(session, request), *_buttons(running=True)
+
+    def run(self, session: CompareSession, *form: Any) -> Iterator[tuple[Any, ...]]:
+        """Decode three times, streaming the growing text of the view; outputs as `prepare`."""
+        request = self._read(*form)
+        text = self._header(session, request)
+        skip, sent, sent_at = gr.skip(), len(text), 0.0
+        try:
+            for event in self._events(session, request):
+                text += event
+                if len(text) > sent and monotonic() - sent_at >= UPDATE_SECONDS:
+                    yield text, skip, skip
+                    sent, sent_at = len(text), monotonic()
+            yield text, *_buttons(running=False)
+        except Exception as error:
+            message = message_of(error)
+            text += line({"phase": "failed", "message": message})
+            yield text, *_buttons(running=False)
+            raise gr.Error(message, title=texts.FAILED_TITLE, print_exception=False) from None
+
+    def stop(self, session: CompareSession) -> Any:
+        """Ask the run to end after the round it is in."""
+        session.stopping = True
+        return gr.update(interactive=False)
+
+    def _read(self, prompt: Any, pair: Any, budget: Any, raw: Any, *values: Any) -> Request:
+        """The form as typed values; raises a UserError that names the side it is about."""
+        names = [knob.name for knob in side_knobs()]
+        configs = []
+        for side, mine in zip("AB", (values[: len(names)], values[len(names) :]), strict=True):
+            settings = {knob.name: knob.default for knob in page_knobs()} | dict(zip(names, mine, strict=True))
+            settings |= {"max_new_tokens": budget, "raw_prompt": raw}
+            try:
+                configs.append(read_form(tuple(self._titles), prompt, pair, False, *settings.values()).config)
+            except ConfigError as error:
+                raise ConfigError(f"{side}: {error}") from None
+        return Request(prompt, pair, (replace(configs[0], rule="autoregressive"), *configs))
+
+    def _header(self, session: CompareSession, request: Request) -> str:
+        return line(
+            {
+                "compare": session.run,
+                "title": self._titles[request.pair],
+                "prompt": request.prompt,
+                "configs": [asdict(config) for config in request.configs],
+                "notes": [list(config.notes) for config in request.configs],
+            }
+        )
+
+    def _events(self, session: CompareSession, request: Request) -> Iterator[str]:
+        """Lines as lines.py has them for a run, `{"side": n}` before those of each: 0 the target alone, 1 A, 2 B."""
+        backend = self._backend
+        yield line({"phase": "loading"})
+        loading = backend.load(request.pair)
+        while True:
+            try:
+                message = next(loading)
+            except StopIteration as end:
+                pair = end.value
+                break
+            if session.stopping:
+                loading.close()
+                yield line({"phase": "stopped"})
+                return
+            yield line({"phase": "loading", "message": message}) if message else ""
+        prompt = pair.encode(request.prompt, request.configs[0].raw_prompt)
+        yield line({"phase": "warming"})
+        for config in request.configs[1:]:
+            yield from self._rounds(session, pair, prompt, replace(config, max_new_tokens=WARM))
+        traces: list[Trace] = []
+        for side, config in enumerate(request.configs):
+            if session.stopping:
+                break
+            yield line({"side": side}) + line({"phase": "running"})
+            recorder = backend.recorder(pair, prompt, config)
+            encoder = lines.RunEncoder(pair.vocabulary, pair.stop_ids)
+            yield from self._rounds(session, pair, prompt, config, recorder, encoder)
+            if not recorder.rounds:
+                break
+            trace = recorder.trace(Baseline.of(traces[0].rounds) if traces and not traces[0].partial else None)
+            traces.append(trace)
+            yield encoder.tail() + line(end_event(trace))
+            if side and not traces[0].partial:
+                yield line({"parting": _parting(trace, traces[0])})
+        if len(traces) == len(SIDES):
+            gap = near_tie_gap(traces[0].provenance.dtype["target"])
+            yield line({"apart": _parting(traces[2], traces[1]), "gap": gap})
+        yield line({"phase": "stopped" if any(trace.partial for trace in traces) or len(traces) < 3 else "done"})
+
+    def _rounds(
+        self,
+        session: CompareSession,
+        pair: Any,
+        prompt: Any,
+        config: DecodeConfig,
+        recorder: Any = None,
+        encoder: Any = None,
+    ) -> Iterator[str]:
+        """The lines of one run, as far as the visitor lets it come; without a recorder the run is forgotten."""
+        rounds = self._backend.decode(pair, prompt, config)
+        try:
+            for round_ in rounds:
+                if round_ is not None and recorder:
+                    recorder.add(round_)
+                    yield encoder.round(round_)
+                else:
+                    yield ""
+                if session.stopping:
+                    return
+        finally:
+            rounds.close()
+
+
+def _parting(trace: Trace, other: Trace) -> dict[str, Any] | None:
+    """Where a run leaves another's text, in words and figures; None where it does not."""
+    found: Parting | None = parting(trace, other)
+    if found is None:
+        return None
+    return {
+        "index": found.index,
+        "kind": found.kind,
+        "cause": found.cause,
+        "gap": found.gap,
+        "tie": found.near_tie,
+        "ours": text_of(found.ours, trace.vocabulary),
+        "theirs": text_of(found.theirs, other.vocabulary),
+    }
+
+
+def _buttons(running: bool) -> tuple[Any, Any]:
+    """Run and Stop."""
+    return gr.update(interactive=not running), gr.update(interactive=running)
