@@ -179,6 +179,8 @@ def judge_branches(target: LanguageModel | PackedModel, text: Text, lowest_theta
         context.close()
     for g, start in zip(asked, packed.starts):
         count = int((text.branch_ids[g] >= 0).sum())
+        if not count:  # the draft's own choice was a stop id
+            continue
         rows = logits[start - trunk : start - trunk + count]
         text.branch_targets[g, :count] = argmax(rows).int()
         text.branch_entropies[g, :count] = entropies(rows)
