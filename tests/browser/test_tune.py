@@ -102,10 +102,10 @@ def test_the_limit_moves_the_recommendation_without_a_run(story, visit):
 
 def test_a_point_is_measured_and_used_in_explore(story, visit):
     page = open_tune(visit(story))
-    sweep(page, thetas="0.05, 0.25", windows="1, 2", lengths="6, 8")
-    page.click(".tune-lengths button:has-text('K = 6')")
+    sweep(page, thetas="0.05, 0.25", windows="1, 2", lengths="8, 12")
+    page.click(".tune-lengths button:has-text('K = 8')")
     cells(page).nth(3).click()
-    assert page.inner_text(".point-name") == "θ 0.25, W 2, K 6"
+    assert page.inner_text(".point-name") == "θ 0.25, W 2, K 8"
     page.click("[data-act=measure]")
     page.wait_for_selector(".point-figures:has-text('Speed, measured')")
     assert "against modelled" in page.inner_text(".point-figures")
@@ -114,7 +114,7 @@ def test_a_point_is_measured_and_used_in_explore(story, visit):
     page.wait_for_selector("#prompt", state="visible")
     page.wait_for_function("document.querySelector('#knob-theta input[type=number]').value === '0.25'")
     assert page.input_value("#knob-window input[type=number]") == "2"
-    assert page.input_value("#knob-draft_length input[type=number]") == "6"
+    assert page.input_value("#knob-draft_length input[type=number]") == "8"
     assert page.is_checked("#knob-rule label:has-text('FLy') input")
 
 
@@ -124,7 +124,9 @@ def test_prompts_come_as_a_file_and_answers_are_checked(story, visit, tmp_path):
         '{"prompt": "Tell it.", "answer": "lighthouse"}\n{"prompt": "Again.", "answer": "castle"}\n', encoding="utf-8"
     )
     page = open_tune(visit(story))
-    page.set_input_files("#tune-file input[type=file], input[type=file]", str(path))
+    with page.expect_file_chooser() as chooser:
+        page.click("#tune-file")
+    chooser.value.set_files(str(path))
     page.wait_for_selector("#tune-own textarea")
     page.wait_for_function("document.querySelector('#tune-own textarea').value.includes('castle')")
     assert page.is_checked("#tune-source label:has-text('own') input")
