@@ -10,6 +10,16 @@ os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
 sys.path.insert(0, str(Path(__file__).parents[1] / "ui"))
 
 CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
+# The page is done when its height has stood still: until then a place on the screen is where something was.
+SETTLED = """() => new Promise((done) => {
+  let height = 0, since = performance.now();
+  const look = (now) => {
+    const { scrollHeight } = document.documentElement;
+    if (scrollHeight !== height) { height = scrollHeight; since = now; }
+    if (now - since > 500) done(); else requestAnimationFrame(look);
+  };
+  requestAnimationFrame(look);
+})"""
 TIMEOUT = 60_000  # ms; how long a slow machine may take, not how long it should
 
 
@@ -61,6 +71,7 @@ def visit(browser):
         page.goto(url)
         page.wait_for_selector("#run-view .legend")
         page.wait_for_selector("#run")
+        page.evaluate(SETTLED)
         return page
 
     yield open_page

@@ -66,15 +66,6 @@ def test_sides_take_explores_settings_and_the_measure_brings_its_theta(story, vi
     page.wait_for_function("document.querySelector('#b-window input[type=number]').value === '6'")
 
 
-def test_a_refusal_names_the_side(story, visit):
-    page = open_compare(visit(story))
-    page.fill("#b-theta input[type=number]", "9")
-    page.press("#b-theta input[type=number]", "Tab")
-    page.fill("#compare-prompt textarea", "go")
-    page.click("#compare-run")
-    page.wait_for_selector("text=B: Theta must be a number from 0 to 1.2")
-
-
 def test_stop_keeps_what_is_there(serve, visit):
     gate = threading.Semaphore(30)
     page = open_compare(visit(serve(ScriptedBackend(Script(STORY.rounds, gate)))))
