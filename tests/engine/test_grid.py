@@ -98,7 +98,7 @@ def test_every_way_of_drafting_shares_rounds(change, shape, make_pair):
     check(pair, grid(base, windows=(0, 2)), [*PROMPT, *PROMPT])
 
 
-@pytest.mark.parametrize("shape", ["llama", "self-qwen2"])
+@pytest.mark.parametrize("shape", [pytest.param("llama", marks=pytest.mark.slow), "self-qwen2"])
 def test_stop_ids_end_branches_apart(shape, make_pair, with_stop_ids):
     """Stop ids that some texts reach early and others never."""
     pair = make_pair(shape)
