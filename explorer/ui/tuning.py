@@ -15,7 +15,7 @@ import gradio as gr
 
 from explorer.analysis.pace import Pace
 from explorer.analysis.points import Limit, Point, csv_of, points_of
-from explorer.analysis.sweep import Measured, PromptRuns, Sweep
+from explorer.analysis.sweep import PromptRuns, Sweep
 from explorer.config import ConfigError, DecodeConfig, knobs
 from explorer.errors import UserError
 from explorer.prompts import CHECKABLE, EXAMPLES, PromptItem, read_prompts, typed_prompts
@@ -134,7 +134,7 @@ class Tuning:
         return session.text, *_buttons(running=True), gr.skip(), gr.skip()
 
     def measure(self, session: TuneSession) -> Iterator[tuple[Any, ...]]:
-        """Run the chosen point again for real; outputs as `prepare`."""
+        """Run the chosen point again for real, in turn with plain greedy; outputs as `prepare`."""
         yield from self._stream(session, self._measure(session))
 
     def cancel(self, session: TuneSession) -> Any:
@@ -250,13 +250,14 @@ class Tuning:
             yield line({"phase": "stopped"})
             return
         told = 0.0
-        steps = self._backend.measure(pair, sweep, session.measuring)
+        steps = self._backend.measure(pair, sweep, sorted({0, session.measuring}))
         try:
             for step in steps:
-                if isinstance(step, Measured):
-                    others = tuple(one for one in sweep.measured if one.point != step.point)
-                    session.sweep = replace(sweep, measured=(*others, step))
-                    yield sweep_lines.measured(step, session.points)
+                if isinstance(step, tuple):
+                    points = {one.point for one in step}
+                    others = tuple(one for one in sweep.measured if one.point not in points)
+                    session.sweep = replace(sweep, measured=(*others, *step))
+                    yield "".join(sweep_lines.measured(one, step[0], session.points) for one in step)
                     yield sweep_lines.end(session.sweep, "measured")
                     return
                 if session.stopping:
