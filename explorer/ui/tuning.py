@@ -80,6 +80,7 @@ class Tuning:
         self._titles = {pair.name: pair.title for pair in backend.pairs()}
         self._recorded = recorded
         self._paces: dict[str, Pace] = {}  # by pair: of the last sweep on this machine
+        self._recorded_paces: dict[str, Pace | None] = {}  # as far as they were asked for
 
     def expected(self, *form: Any) -> str:
         """What the form asks for and how long that will take, or what is wrong with it; our own text, escaped."""
@@ -175,8 +176,10 @@ class Tuning:
         return self._backend.points(plan.base, plan.thetas, plan.windows, plan.lengths)
 
     def _recorded_pace(self, pair: str) -> Pace | None:
-        mine = next((recording for recording in self._recorded if recording.pair == pair), None)
-        return Pace.of_run(mine.trace()) if mine else None
+        if pair not in self._recorded_paces:
+            mine = next((recording for recording in self._recorded if recording.pair == pair), None)
+            self._recorded_paces[pair] = Pace.of_run(mine.trace()) if mine else None
+        return self._recorded_paces[pair]
 
     def _stream(self, session: TuneSession, lines: Iterator[str]) -> Iterator[tuple[Any, ...]]:
         """Send the lines of some work as they come about, then the files of what is swept by then."""
