@@ -127,7 +127,7 @@ function gauge(measure, { round, position, settings }) {
     tick.style.left = (settings.theta / top) * 100 + "%";
     track.append(tick);
   }
-  const note = !used ? TEXT.card.unused
+  const note = position >= round.size && settings.rule === "fly" ? TEXT.card.undecided : !used ? TEXT.card.unused
     : say(never ? TEXT.card.theta_never : TEXT.card.theta, { theta: short(settings.theta) }) +
       (never ? "" : ": " + (above ? TEXT.card.would_defer : TEXT.card.would_refuse));
   return make("div", "gauge" + (used ? (above ? " used above" : " used") : ""),

@@ -11,6 +11,15 @@ function connectControls(root, onSettings) {
   };
   document.addEventListener("pointerdown", () => { pressed = true; }, true);
   for (const name of ["pointerup", "pointercancel"]) document.addEventListener(name, () => { pressed = false; }, true);
+  // Gradio's number fields make the least value of a text that is no number; what stood there is put back instead.
+  let stood = "";
+  const isNumber = (target) => target.matches?.("#rail input[type=number]");
+  document.addEventListener("focusin", ({ target }) => { if (isNumber(target)) stood = target.value; });
+  document.addEventListener("blur", ({ target }) => {
+    if (!isNumber(target) || target.value !== "" || !stood) return;
+    target.value = stood;
+    target.dispatchEvent(new Event("input", { bubbles: true }));
+  }, true);
   document.addEventListener("explorer-controls", ({ detail }) => { onSettings(detail); settle(); });
 
   return {

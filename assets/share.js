@@ -3,9 +3,10 @@
 const ADDRESS_REST = 300; // ms without a change before the address is written: browsers allow a few writes a second
 const HUB = "https://huggingface.co"; // a Space's page frames the app and takes its fragment from such a message only
 
-// state(): what a link should hold, as writeLink takes it, or null; onLink(state or {refused}); parts: {name: () => element};
-// runNow(): the run on show; names: {runs, pairs}; alone: no server behind the page; ask(name, data): an event for the page.
-function makeShare({ state, onLink, parts, runNow, names, alone, ask }) {
+// state(): what a link should hold, as writeLink takes it, or null; onLink(state): go there; parts: {name: () => {node, title,
+// caption}}; runNow(): the run on show; busy(): whether one is going on, which nothing else may push aside; names: {runs, pairs};
+// alone: no server behind the page; ask(name, data): an event for the page.
+function makeShare({ state, onLink, parts, runNow, busy, names, alone, ask }) {
   const words = TEXT.share;
   let written = null, timer = 0, imported = null, importing = null;
 
@@ -20,7 +21,7 @@ function makeShare({ state, onLink, parts, runNow, names, alone, ask }) {
       if (text === null || text === written) return;
       written = text;
       history.replaceState(history.state, "", "#" + text);
-      if (window.parent !== window && location.ancestorOrigins?.[0] === HUB) window.parent.postMessage({ hash: "#" + text }, HUB);
+      if (window.parent !== window && (location.ancestorOrigins?.[0] ?? HUB) === HUB) window.parent.postMessage({ hash: "#" + text }, HUB);
     }, ADDRESS_REST);
   }
 
@@ -29,7 +30,7 @@ function makeShare({ state, onLink, parts, runNow, names, alone, ask }) {
     const text = location.hash.slice(1);
     const found = text === written ? null : readLink(text, known);
     if (!found) return null;
-    if (found.refused) { refuse(found.refused); return null; }
+    if (found.refused || busy()) { refuse(found.refused ?? "busy"); return null; }
     written = text;
     say_("");
     return found;
@@ -160,7 +161,7 @@ function makeShare({ state, onLink, parts, runNow, names, alone, ask }) {
     pictures.forEach((part, index) => { for (const one of part.querySelectorAll("button")) one.disabled = parts[Object.keys(parts)[index]]().node.hidden; });
   });
   const root = make("div", "share", make("div", "share-bar", button("", words.copy, copy), menu,
-    ...(alone ? [] : [button("", words.open, () => chooser.click()), chooser])), field, message);
+    ...(alone ? [] : [button("", words.open, () => (busy() ? refuse("busy") : chooser.click())), chooser])), field, message);
   root.setAttribute("role", "group");
   root.setAttribute("aria-label", words.title);
 

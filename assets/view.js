@@ -34,6 +34,7 @@ const table = makeRounds((index) => { step(index, true); strip.focus(run.rounds[
 
 const legend = make("ul", "legend");
 legend.setAttribute("aria-label", TEXT.legend);
+const own = [0, 1].map(() => make("p", "quiet own-figures", TEXT.own_figures)); // beside every figure that a what-if leaves alone
 const origin = make("p", "origin");
 const status = make("span", "status-text", TEXT.idle);
 const dot = make("span", "status-dot");
@@ -46,7 +47,7 @@ refused.type = "checkbox";
 refused.addEventListener("change", () => { strip.root.classList.toggle("with-refused", refused.checked); share.note(); });
 const notes = make("div", "run-notes");
 const share = makeShare({
-  state: linkState, onLink: arrive, runNow: () => run, names: props, alone: ALONE, ask: trigger,
+  state: linkState, onLink: arrive, runNow: () => run, busy: () => Boolean(run.head) && BUSY.includes(run.phase), names: props, alone: ALONE, ask: trigger,
   parts: {
     lanes: () => ({ node: lanes.root, title: TEXT.lanes.title, caption: caption() }),
     rounds: () => ({ node: scrubber.root, title: TEXT.scrubber.title, caption: caption() }),
@@ -55,14 +56,15 @@ const share = makeShare({
   },
 });
 const root = make("div", ALONE ? "run-view alone" : "run-view",
-  make("div", "top", origin, share.root), legend,
+  make("div", "top", origin, share.root), legend, own[0],
   make("div", "toolbar",
     make("span", "status", dot, status), spoken,
     make("label", "toggle", refused, " " + TEXT.show_refused)),
   notes,
   make("div", "stage", make("div", "stage-main", strip.root, scrubber.root), card.root),
-  lanes.root, gauges.root, compare.root, summary.root, table.root, whatif.root);
+  lanes.root, gauges.root, compare.root, own[1], summary.root, table.root, whatif.root);
 element.append(root);
+for (const note of own) note.hidden = true;
 table.root.addEventListener("toggle", () => share.note());
 for (const part of [scrubber, lanes, gauges, compare, summary, table, whatif]) part.clear();
 const controls = connectControls(root, (settings) => {
@@ -176,6 +178,7 @@ function redraw() {
   lanes.draw(viewOf(at, judgedBy), top[judgedBy.entropy], { round: at.round + 1, rounds: run.rounds.length });
   gauges.draw(run, judgedOf, judgedBy, at, again?.outcome);
   lanes.root.classList.toggle("unsure", Boolean(again?.rounds[at.round].counterfactual));
+  for (const note of own) note.hidden = !again;
   if (other) whatif.draw(run, again, settings, refusal, BUSY.includes(run.phase));
   else whatif.clear();
   drawCard(judgedBy);
@@ -379,8 +382,8 @@ if (ALONE) {
 // Without the page's own prompt and controls, the view brings both.
 function addHead(head) {
   const { config } = head, words = TEXT.compare.knobs;
-  const settings = ["rule", ...(config.rule === "fly" ? RULE_KNOBS.slice(1) : []), "drafter", "draft_length", "max_new_tokens"]
-    .map((name) => `${words[name]} ${knobValue(name, config[name])}`);
+  const settings = ["rule", ...(config.rule === "fly" ? RULE_KNOBS.slice(1) : []), "drafter", "length", "draft_length", "max_new_tokens"]
+    .filter((name) => config[name] !== false && config[name] !== undefined).map((name) => `${words[name]} ${knobValue(name, config[name])}`);
   thresholds = makeThresholds(config);
   root.prepend(make("header", "alone-head", make("h1", "", TEXT.share.page_title), make("p", "alone-prompt", ...glyphs(head.prompt)),
     make("p", "quiet", settings.join(" · "))), thresholds.root);
@@ -428,7 +431,8 @@ function take(event) {
     strip.addTail(event.tail);
   } else if (event.end) {
     const why = say(TEXT.ends[event.end], { budget: run.head.config.max_new_tokens });
-    setStatus(`${progress()}: ${why}`, true);
+    const agreed = run.rounds.some((round) => round.drafted.length) && !sought("disagreement").length;
+    setStatus([`${progress()}: ${why}`, ...(agreed ? [TEXT.agreed] : [])].join(". "), true);
     drawOrigin(event.provenance);
     summary.show(run);
     if (before && !event.partial) compare.show(before, run);

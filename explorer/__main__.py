@@ -70,6 +70,7 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--preset", choices=PRESETS, help="a named point of the loose rule; single options override it")
     for knob in knobs():
         _add_knob(run, knob)
+    _add_layer(run)
     run.add_argument("--baseline", action="store_true", help="also decode plainly, with the target alone")
     run.add_argument("--out", metavar="TRACE.json", type=Path, help="write the record of the run")
     run.add_argument("--quiet", action="store_true", help="only the text, no summary")
@@ -112,6 +113,11 @@ def _parser() -> argparse.ArgumentParser:
     bench.add_argument(
         "--rows", metavar="TEXT", action="append", help="only rows whose name holds this; may be repeated"
     )
+    bench.add_argument(
+        "--row", metavar="TEXT", action="append", default=[],
+        help="one more row, like 'exact length=pacer threshold=0.6 drafter=model+lookup'; may be repeated",
+    )  # fmt: skip
+    _add_layer(bench)
     bench.add_argument("--passes", metavar="N", type=_count, default=3, help="times all prompts are run (default 3)")
     bench.add_argument("--max-new-tokens", metavar="N", type=_count, default=64, help="tokens per prompt (default 64)")
     bench.add_argument(
@@ -181,6 +187,15 @@ def _add_pair(parser: argparse.ArgumentParser) -> None:
         "--dtype",
         metavar="T",
         help="default: bfloat16 on cuda; on a cpu packed float32 with a quantized draft; float32 is the plain oracle",
+    )
+
+
+def _add_layer(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--pacer-layer",
+        metavar="FOLDER",
+        type=Path,
+        help="a layer trained by `explorer pacer` (default: what ships for the pair)",
     )
 
 
@@ -265,6 +280,13 @@ def _run(args: argparse.Namespace) -> int:
 
     pair = load_pair(args.pair or default_pair(), args.device, args.dtype, progress=say)
     prompt = pair.encode(text, config.raw_prompt)
+    if config.length == "pacer":
+        from explorer.pacer.shipped import attach, card_for, with_choice
+
+        cards = attach(pair, args.pacer_layer)
+        config = with_choice(config, cards, vars(args))
+        if (card := card_for(cards, config.rule)) and (warning := card.warning(pair.fingerprints)):
+            say(f"warning: {warning}")
     for note in config.notes:
         say(f"note: {note}")
     recorder = Recorder(pair, prompt, config)

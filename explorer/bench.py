@@ -29,6 +29,8 @@ from explorer.engine.lookup import MAX_NGRAM
 from explorer.engine.model import LanguageModel
 from explorer.engine.pair import Pair
 from explorer.engine.registry import default_pair, load_pair
+from explorer.pacer.rows import adaptive_rows
+from explorer.pacer.shipped import attach
 from explorer.prompts import read_prompts
 from explorer.trace import Round, Seconds
 from explorer.verdicts import Verdict
@@ -93,7 +95,12 @@ def main(args: argparse.Namespace) -> int:
     pair = load_pair(name, args.device, args.dtype, progress=_say)
     resident = _resident_bytes()
     prompts = [list(pair.encode(item.prompt).ids) for item in items]
-    chosen = _chosen(our_rows(pair, base, lengths), args.rows)
+    rows = our_rows(pair, base, lengths)
+    rows |= {
+        row: _ours(pair, config)
+        for row, config in adaptive_rows(pair, base, attach(pair, args.pacer_layer), args.row).items()
+    }
+    chosen = _chosen(rows, [*args.rows, *args.row] if args.rows else None)
     forms = _forms(pair)
     if any(is_chosen(row, args.rows) for row in their_names(lengths)):
         reference = pair if isinstance(pair.target, LanguageModel) else load_pair(name, args.device, "float32")

@@ -32,7 +32,7 @@ def decode(pair: Pair, prompt_ids: list[int], config: DecodeConfig) -> Iterator[
     """
     check_prompt(pair, prompt_ids, config)
     stops = StopRule(config, pair.stop_ids, pair.vocabulary)
-    policy = make_length_policy(config, pair.scorer)
+    policy = make_length_policy(config, pair.scorer_for(config.rule))
     sides = Sides(pair, config)
     prompt_length = len(prompt_ids)
     sequence = list(prompt_ids)

@@ -70,7 +70,7 @@ def _walk(pair: Pair, prompt_ids: list[int], configs: Sequence[DecodeConfig], me
         while pending:
             branch = pending.pop()
             sides.settle(len(branch.sequence) - 1)
-            policy = make_length_policy(config, pair.scorer)
+            policy = make_length_policy(config, pair.scorer_for(config.rule))
             for drafted, kept in branch.history:
                 policy.learn(drafted, kept)
             output = branch.sequence[len(prompt_ids) :]

@@ -45,6 +45,11 @@ class LanguageModel:
         self.context_limit = getattr(model.config, "max_position_embeddings", None)
 
     @property
+    def width(self) -> int:
+        """Size of a hidden state."""
+        return self.model.config.get_text_config().hidden_size
+
+    @property
     def dtype_name(self) -> str:
         return str(self.model.dtype).removeprefix("torch.")
 
@@ -95,9 +100,7 @@ class Context:
         positions [n]: where each stands in its text; visible [n, held + n], bool: which entries of the cache, itself among
         them, each may read (spec of PACER's packing: two continuations never see each other).
         """
-        bias = torch.zeros(visible.shape, dtype=self.language_model.model.dtype, device=ids.device)
-        bias.masked_fill_(~visible, torch.finfo(bias.dtype).min)
-        return self._logits(ids, len(ids), attention_mask=bias[None, None], position_ids=positions[None])
+        return self._logits(ids, len(ids), attention_mask=visible[None, None], position_ids=positions[None])
 
     def crop(self, length: int) -> None:
         """Take tokens back so that at most `length` are held."""

@@ -254,6 +254,11 @@ class PackedModel:
             self.rotation = rotation_table(body.rotary_emb, self.context_limit, config)
 
     @property
+    def width(self) -> int:
+        """Size of a hidden state."""
+        return self.embedding.shape[1]
+
+    @property
     def dtype_name(self) -> str:
         body, head = (linear.dtype_name for linear in (self.layers[0].qkv, self.head))
         return f"{body} packed" if body == head else f"{body} packed, head {head}"

@@ -57,9 +57,13 @@ class Pair:
         self.stop_ids = stop_ids_of(target_model, tokenizer)
         self.sources = sources or {"target": type(target_model).__name__, "draft": type(draft_model).__name__}
         self.fingerprints = fingerprints or {}
-        self.scorer: BlockScorer | None = (
-            None  # PACER's layer for this draft, where one was put here (pacer/shipped.py)
-        )
+        self.scorers: dict[
+            str, BlockScorer
+        ] = {}  # PACER's layers, by the rule they were trained for (pacer/shipped.py)
+
+    def scorer_for(self, rule: str) -> BlockScorer | None:
+        """The layer that steers runs under a rule: the one trained for it, else any."""
+        return self.scorers.get(rule) or next(iter(self.scorers.values()), None)
 
     def open_draft(self, target: Context | PackedContext, states: bool = False) -> Context | PackedContext:
         """Start the draft's side of a sequence that is open on the target; states: leave final hidden states behind.

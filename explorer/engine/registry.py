@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -44,6 +45,12 @@ class KnownPair:
     def is_grafted(self) -> bool:
         """Whether the draft is a few trained layers around the target's own embeddings and head."""
         return isinstance(self.draft, Path)
+
+    @property
+    def has_pacer_layer(self) -> bool:
+        """Whether a trained pre-verification layer ships for it (explorer/pacer)."""
+        cards = (json.loads(path.read_text(encoding="utf-8")) for path in (ASSETS / "pacer").glob("*/card.json"))
+        return any(card["pair"] == self.name for card in cards)
 
     @property
     def is_embedded(self) -> bool:

@@ -30,21 +30,139 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help='JSON lines with a "prompt": prompts close to these are dropped (default: the held-out prompts and the examples)',
     )  # fmt: skip
 
+    ask = steps.add_parser("ask", help="make shards collected for the exact rule tell the outcome of the loose one too")
+    ask.add_argument("--out", type=Path, required=True, help="folder of the new shards")
+    ask.add_argument("--shards", type=_shards, default=range(100_000), metavar="START:STOP")
+    ask.add_argument("--dtype", help="of the target, as it was when they were collected")
+
+    train = steps.add_parser("train", help="train a layer on all shards there are but the held-out ones")
+    train.add_argument(
+        "--work", type=Path, default=Path("runs/pacer/work"), help="folder of the checkpoint and the curve"
+    )
+    train.add_argument("--out", type=Path, default=Path("runs/pacer/layer"), help="folder of the written layer")
+    train.add_argument("--held-out", type=int, default=2, help="shards, from the first, kept from training")
+    train.add_argument("--recompute", action="store_true", help="states from the ids, not those that were stored")
+    train.add_argument("--precision", choices=("no", "bf16", "fp16"), default="bf16", help="of the computation")
+    train.add_argument("--rule", choices=("exact", "fly"), default="exact", help="whose outcome is to be predicted")
+    train.add_argument("--theta", type=float, default=0.05)
+    train.add_argument("--window", type=int, default=3)
+    train.add_argument("--entropy", choices=("normalized", "top3"), default="normalized")
+    train.add_argument("--longest", type=int, default=20, help="draft length whose outcome is the label")
+    train.add_argument("--tail", type=int, default=6, help="tokens behind the last kept one that are still trained on")
+    train.add_argument("--epochs", type=int, default=3)
+    train.add_argument("--batch", type=int, default=32, help="rounds per step")
+    train.add_argument("--rate", type=float, default=1e-4)
+    train.add_argument("--negative-weight", type=float, default=1.0, help="of tokens that are not kept")
+    train.add_argument("--seed", type=int, default=1)
+    train.add_argument("--no-position", dest="position", action="store_false", help="ablation: no offset embedding")
+    train.add_argument("--no-probability", dest="probability", action="store_false", help="hidden states only")
+
+    evaluate = steps.add_parser(
+        "evaluate", help="figures of a layer on the held-out shards, and the settings to run it with"
+    )
+    evaluate.add_argument("--layer", type=Path, default=Path("runs/pacer/layer"))
+    evaluate.add_argument("--held-out", type=int, default=2, help="shards, from the first, kept from training")
+    evaluate.add_argument("--rule", choices=("exact", "fly"), help="whose outcome counts (default: that of training)")
+    evaluate.add_argument(
+        "--costs", type=Path, metavar="F.json", help="seconds as written by --measure (default: measure now)"
+    )
+    evaluate.add_argument(
+        "--measure", type=Path, metavar="F.json", help="time the pair on this machine and keep the times here"
+    )
+    evaluate.add_argument("--longest", type=int, default=24, help="largest draft length tried")
+    evaluate.add_argument("--choose", action="store_true", help="write the chosen settings into the layer's card")
+    evaluate.add_argument("--out", type=Path, metavar="F.json", help="also write the figures as JSON, and F.md")
+
 
 def main(args: argparse.Namespace) -> int:
     """Run one step; raises UserError."""
     from explorer.engine.registry import default_pair
 
     name = args.pair or default_pair()
-    if args.step == "collect":
-        from explorer.pacer.collect import collect
+    if args.step in ("collect", "ask"):
+        from explorer.pacer.collect import ask, collect
         from explorer.pacer.sides import load_sides, on_device
 
         sides = load_sides(name, args.device, args.dtype)
-        settings = {"rule": args.rule, "rows": args.rows, "max_new": args.max_new_tokens, "seed": args.seed}
         with on_device(sides):
-            collect(sides, args.data, args.shards, settings, args.exclude)
+            if args.step == "ask":
+                ask(sides, args.data, args.shards, args.out)
+            else:
+                settings = {"rule": args.rule, "rows": args.rows, "max_new": args.max_new_tokens, "seed": args.seed}
+                collect(sides, args.data, args.shards, settings, args.exclude)
+    elif args.step == "train":
+        _train(args, name)
+    else:
+        _evaluate(args, name)
     return 0
+
+
+def _train(args: argparse.Namespace, name: str) -> None:
+    from dataclasses import fields
+
+    from accelerate import Accelerator
+
+    from explorer.engine import loading
+    from explorer.engine.registry import find_pair
+    from explorer.pacer.branches import recompute_states
+    from explorer.pacer.card import Card, Rule, save
+    from explorer.pacer.data import read_folder
+    from explorer.pacer.layer import PreVerificationLayer
+    from explorer.pacer.sides import read_draft
+    from explorer.pacer.train import Recipe, train
+
+    recipe = Recipe(**{field.name: getattr(args, field.name) for field in fields(Recipe)})
+    settings, held_out, texts = read_folder(args.data, args.held_out, recipe.config)
+    accelerator = Accelerator(cpu=args.device == "cpu", mixed_precision=args.precision)
+    draft = read_draft(find_pair(name), loading.placement("cpu", "float32"))
+    if args.recompute:
+        draft = draft.to(accelerator.device)
+        for text in (*held_out, *texts):
+            text.states, text.branch_states = recompute_states(draft, text)
+    layer = PreVerificationLayer.beside(draft, position=args.position, probability=args.probability)
+    del draft
+    stop_ids = frozenset(settings["stop_ids"])
+    metrics = train(layer, texts, held_out, stop_ids, args.work, recipe, accelerator)
+    if accelerator.is_main_process:
+        data = {"texts": len(texts), "rows": sum(len(text.choices) for text in texts), "seed": settings["seed"]}
+        data |= {"held_out_texts": len(held_out), "max_new_tokens": settings["max_new"]}
+        rule = Rule(recipe.rule, recipe.theta, recipe.window, recipe.entropy)
+        pair, weights, dtype = (settings[key] for key in ("pair", "weights", "dtype"))
+        save(args.out, layer, Card(pair, weights, dtype, layer.shape, rule, data, recipe.numbers, metrics, {}))
+        print(f"written to {args.out}")
+
+
+def _evaluate(args: argparse.Namespace, name: str) -> None:
+    import json
+    from dataclasses import asdict, replace
+
+    from explorer.engine.registry import load_pair
+    from explorer.pacer.card import load, save_card
+    from explorer.pacer.costs import measure_costs, read_costs
+    from explorer.pacer.data import read_folder
+    from explorer.pacer.evaluate import evaluate, markdown
+    from explorer.pacer.shipped import attach
+    from explorer.pacer.train import Recipe
+
+    layer, card = load(args.layer)
+    recipe = replace(Recipe.of(card), rule=args.rule or card.rule.rule)
+    if args.costs:
+        costs = read_costs(args.costs)
+    else:
+        pair = load_pair(name, args.device)
+        attach(pair, args.layer)
+        costs = measure_costs(pair, block_size=4)
+        del pair
+        if args.measure:
+            args.measure.write_text(json.dumps(asdict(costs), indent=1), encoding="utf-8")
+    settings, held_out, _ = read_folder(args.data, args.held_out, recipe.config)
+    figures, choice = evaluate(layer, held_out, recipe, frozenset(settings["stop_ids"]), costs, args.longest)
+    print(markdown(figures))
+    if args.choose:
+        save_card(args.layer, replace(card, choices=card.choices | {recipe.rule: choice}))
+    if args.out:
+        args.out.write_text(json.dumps(figures, indent=1), encoding="utf-8")
+        args.out.with_suffix(".md").write_text(markdown(figures) + "\n", encoding="utf-8")
 
 
 def _shards(text: str) -> range:

@@ -12,8 +12,10 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
+from transformers import PreTrainedModel
 
-from explorer.engine.model import Context
+from explorer.engine.model import Context, LanguageModel
+from explorer.engine.packed import PackedContext, PackedModel
 from explorer.engine.ranking import argmax, top
 from explorer.pacer.data import BRANCH, Text
 
@@ -73,12 +75,44 @@ def branch_states(text: Text, packed: Pack, states: Tensor) -> tuple[Tensor, Ten
 
 
 @torch.inference_mode()
-def draft_text(draft, ids: Tensor, prompt_length: int, stop_ids: frozenset[int]) -> Text:
-    """Draft along and beside a text of ids [T] with a LanguageModel or PackedModel; the target's side stays unknown."""
-    context: Context = draft.open(states=True)
+def recompute_states(model: PreTrainedModel, text: Text) -> tuple[Tensor, Tensor]:
+    """The states of a text from its ids alone, in one forward over its pack: rows [R, d], branches [G, BRANCH, d]."""
+    packed = pack_text(text)
+    states = model.base_model(
+        input_ids=packed.ids[None].to(model.device),
+        attention_mask=packed.visible[None, None].to(model.device),
+        position_ids=packed.positions[None].to(model.device),
+        use_cache=False,
+    ).last_hidden_state[0]
+    return branch_states(text, packed, states.cpu())
+
+
+@torch.inference_mode()
+def draft_text(
+    draft: LanguageModel | PackedModel,
+    ids: Tensor,
+    prompt_length: int,
+    stop_ids: frozenset[int],
+    shared: PackedModel | None = None,
+) -> Text:
+    """Draft along and beside a text of ids [T]; the target's side stays unknown.
+
+    shared: the target, where it drafts for itself in fewer bits and both work in one cache (Pair.drafts_for_itself). A row then
+    reads the target's own keys and values of what stands before it, as the first token of a round does.
+    """
+    own = shared.open() if shared else None
+    context = draft.open(True, own.cache) if own else draft.open(True)
     try:
-        context.prefill(ids[: prompt_length - 1])
-        logits = context.feed(ids[prompt_length - 1 : -1], rows=len(ids) - prompt_length)  # [R, V]
+        before, rows = prompt_length - 1, len(ids) - prompt_length
+        if own:
+            own.prefill(ids[:-1])
+            positions = torch.arange(before, len(ids) - 1)
+            visible = torch.cat([torch.arange(len(ids) - 1) < positions[:, None], torch.eye(rows).bool()], dim=1)
+            logits = context.branch(ids[before:-1], positions, visible)  # [R, V]
+            context.crop(len(ids) - 1)
+        else:
+            context.prefill(ids[:before])
+            logits = context.feed(ids[before:-1], rows=rows)  # [R, V]
         states, (choices, probs) = context.states.half(), _choose(logits)
         leaves = (choices != ids[prompt_length:]).nonzero()[:, 0]
         columns = _grow(context, choices[leaves], prompt_length + leaves, stop_ids)
@@ -92,11 +126,14 @@ def draft_text(draft, ids: Tensor, prompt_length: int, stop_ids: frozenset[int])
     )  # fmt: skip
 
 
-def _grow(context: Context, token: Tensor, position: Tensor, stop_ids: frozenset[int]) -> tuple[Tensor, Tensor, Tensor]:
+def _grow(
+    context: Context | PackedContext, token: Tensor, position: Tensor, stop_ids: frozenset[int]
+) -> tuple[Tensor, Tensor, Tensor]:
     """Draft BRANCH tokens behind each of `token` [G], all branches side by side; ids, probabilities, states by branch."""
     count, trunk = len(token), context.length
     ids, probs, states = [], [], []
-    stops = torch.tensor(sorted(stop_ids))
+    stops = torch.tensor(sorted(stop_ids), dtype=torch.long)
+    chosen = token[:, None]
     own = torch.eye(count, dtype=torch.bool)
     before = torch.arange(trunk) < position[:, None]  # [G, trunk]
     for step in range(BRANCH if count else 0):
@@ -108,8 +145,11 @@ def _grow(context: Context, token: Tensor, position: Tensor, stop_ids: frozenset
     if not count:
         none = torch.zeros(0, BRANCH)
         return none.int(), none, torch.zeros(0, BRANCH, context.states.shape[1]).half()
-    table = torch.stack(ids, dim=1).int()
-    ended = torch.isin(table, stops).cumsum(1) - torch.isin(table, stops).int() > 0
+    table = torch.stack(ids, dim=1)
+    ended = (
+        torch.isin(torch.cat([chosen, table[:, :-1]], dim=1), stops).cumsum(1) > 0
+    )  # a draft ends with its first stop id
+    table = table.int()
     return table.masked_fill(ended, -1), torch.stack(probs, dim=1), torch.stack(states, dim=1)
 
 
@@ -121,8 +161,8 @@ def _choose(logits: Tensor) -> tuple[Tensor, Tensor]:
 
 
 @torch.inference_mode()
-def judge_branches(target, text: Text, lowest_theta: float) -> None:
-    """Ask the target (a LanguageModel or PackedModel) about the branches that a loose rule could follow; fills `text` in.
+def judge_branches(target: LanguageModel | PackedModel, text: Text, lowest_theta: float) -> None:
+    """Ask the target about the branches that a loose rule could follow; fills `text` in.
 
     Only branches that leave where its normalized entropy is at least `lowest_theta`: at others every rule that asks for
     more rejects the draft's choice, whatever follows.
@@ -131,7 +171,7 @@ def judge_branches(target, text: Text, lowest_theta: float) -> None:
     if not asked:
         return
     packed, trunk = pack(text.ids, _branches(text, asked)), len(text.ids)
-    context: Context = target.open()
+    context = target.open()
     try:
         context.prefill(text.ids)
         logits = context.branch(packed.ids[trunk:], packed.positions[trunk:], packed.visible[trunk:])
@@ -139,6 +179,8 @@ def judge_branches(target, text: Text, lowest_theta: float) -> None:
         context.close()
     for g, start in zip(asked, packed.starts):
         count = int((text.branch_ids[g] >= 0).sum())
+        if not count:  # the draft's own choice was a stop id
+            continue
         rows = logits[start - trunk : start - trunk + count]
         text.branch_targets[g, :count] = argmax(rows).int()
         text.branch_entropies[g, :count] = entropies(rows)

@@ -21,7 +21,7 @@ from explorer.distill.prompts import Exclusion, seed_prompts
 from explorer.engine.model import LanguageModel
 from explorer.errors import UserError
 from explorer.pacer.branches import draft_text, judge_branches
-from explorer.pacer.data import LOWEST_THETA, Text, write_shard
+from explorer.pacer.data import LOWEST_THETA, Text, read_shard, shard_paths, write_shard
 from explorer.pacer.sides import Sides
 
 
@@ -55,6 +55,26 @@ def collect(
         )
 
 
+def ask(sides: Sides, folder: Path, shards: range, out: Path, say: Callable[[str], None] = print) -> None:
+    """Ask the target about the branches of shards collected for the exact rule, and write them for both rules into `out`."""
+    settings = json.loads((folder / "settings.json").read_text())
+    mine = sides.provenance
+    if settings["weights"] != mine["weights"] or settings["dtype"]["target"] != mine["dtype"]["target"]:
+        raise UserError(f"{folder} was collected with other weights or another dtype of the target")
+    out.mkdir(parents=True, exist_ok=True)
+    (out / "settings.json").write_text(json.dumps(settings | {"rule": "fly"}, indent=1))
+    target = LanguageModel(sides.target, len(sides.tokenizer))
+    for path in shard_paths(folder):
+        if int(path.stem.rpartition("-")[2]) in shards and not (out / path.name).exists():
+            texts = read_shard(path)
+            for text in texts:
+                judge_branches(target, text, LOWEST_THETA)
+            write_shard(out / path.name, texts)
+            say(
+                f"{path.name}: asked about {sum(int((text.branch_targets[:, 0] >= 0).sum()) for text in texts)} branches"
+            )
+
+
 def make_shard(sides: Sides, index: int, settings: dict, excluded: Exclusion) -> list[Text]:
     """The texts of shard `index`; depends on nothing but the arguments."""
     count = settings["rows"]
@@ -73,9 +93,12 @@ def make_shard(sides: Sides, index: int, settings: dict, excluded: Exclusion) ->
         )
     texts = []
     for answer in answers:
-        text = draft_text(sides.draft, torch.tensor(answer.prompt + answer.ids), len(answer.prompt), sides.stop_ids)
-        best = torch.stack(answer.top_logprobs)[:, :3]
-        normalized = torch.stack(answer.entropies) / math.log(vocab_size)
+        # Answers are written up to the tokenizer's stop id; a model may have others.
+        rows = next((i for i, token in enumerate(answer.ids, 1) if token in sides.stop_ids), len(answer.ids))
+        ids = torch.tensor(answer.prompt + answer.ids[:rows])
+        text = draft_text(sides.draft, ids, len(answer.prompt), sides.stop_ids, sides.shared)
+        best = torch.stack(answer.top_logprobs)[:rows, :3]
+        normalized = torch.stack(answer.entropies)[:rows] / math.log(vocab_size)
         text.entropies = torch.stack([normalized, -(best.exp() * best).sum(-1)], dim=1).float()
         if settings["rule"] == "fly":
             judge_branches(LanguageModel(sides.target, vocab_size), text, LOWEST_THETA)

@@ -12,18 +12,22 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Any
 
 import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from explorer.config import DecodeConfig
+from explorer.errors import UserError
+from explorer.schema import parse_json
 from explorer.verdicts import judge
 
 BRANCH = 12  # tokens a branch holds after the draft's own choice
 LOWEST_THETA = (
     0.02  # normalized; branches whose mismatch lies below were not shown to the target: no theta here keeps them
 )
+LOG_VOCABULARY = 12.5  # ln V of the largest vocabularies, rounded up: top-3 entropies are never above the full one
 
 
 @dataclass
@@ -41,6 +45,10 @@ class Text:
     branch_states: Tensor  # [G, BRANCH, d]
     branch_targets: Tensor  # [G, BRANCH] what the target would choose there; -1 where it was not asked
     branch_entropies: Tensor  # [G, BRANCH, 2]
+
+    @property
+    def prompt(self) -> Tensor:
+        return self.ids[: self.prompt_length]
 
     @property
     def answer(self) -> Tensor:
@@ -87,6 +95,27 @@ def read_shard(path: Path) -> list[Text]:
 
 def shard_paths(folder: Path) -> list[Path]:
     return sorted(folder.glob("shard-*.safetensors"))
+
+
+def read_folder(folder: Path, held_out: int, config: DecodeConfig) -> tuple[dict[str, Any], list[Text], list[Text]]:
+    """The settings of a collection, the texts of its first `held_out` shards, and all others but those of the same prompts.
+
+    Raises UserError where there is too little of it, or where it does not tell the outcome of the rule of `config`.
+    """
+    paths = shard_paths(folder)
+    if len(paths) <= held_out:
+        raise UserError(f"{folder} holds {len(paths)} shards, {held_out} of them held out: run `pacer collect` first")
+    settings = parse_json((folder / "settings.json").read_bytes())
+    if config.rule == "fly":
+        if settings["rule"] != "fly":
+            raise UserError(f"{folder} was collected for the exact rule only: collect again with --rule fly")
+        lowest = LOWEST_THETA * (1 if config.entropy == "normalized" else LOG_VOCABULARY)
+        if config.theta < lowest:
+            raise UserError(f"theta must be at least {lowest:g}: branches below were not shown to the target")
+    kept_out = [text for path in paths[:held_out] for text in read_shard(path)]
+    prompts = {tuple(text.prompt.tolist()) for text in kept_out}
+    texts = [text for path in paths[held_out:] for text in read_shard(path)]
+    return settings, kept_out, [text for text in texts if tuple(text.prompt.tolist()) not in prompts]
 
 
 @dataclass

@@ -13,7 +13,7 @@ from explorer.engine.fingerprint import fingerprint
 from explorer.engine.model import LanguageModel
 from explorer.engine.packed import PackedModel
 from explorer.engine.pair import lay_out, stop_ids_of
-from explorer.engine.registry import find_pair, folders_of, public_name
+from explorer.engine.registry import KnownPair, find_pair, folders_of, public_name
 
 
 @dataclass(frozen=True)
@@ -22,6 +22,7 @@ class Sides:
 
     target: PreTrainedModel
     draft: LanguageModel | PackedModel
+    shared: PackedModel | None  # the target as in a run, where it drafts for itself and both work in one cache
     tokenizer: PreTrainedTokenizerFast
     provenance: dict[str, Any]  # pair, weights, dtype, stop_ids
 
@@ -36,13 +37,10 @@ def load_sides(name: str, device: str | None, dtype: str | None) -> Sides:
     folders = folders_of(known)
     run, own = loading.placement(device, None), loading.placement(device, dtype)
     tokenizer = loading.read_tokenizer(folders["target"])
-    if known.is_grafted:
-        draft_model = loading.graft(loading.read_model(folders["target"], run), folders["draft"])
-    else:
-        draft_model = loading.read_model(folders["draft"], run)
-    draft = lay_out(draft_model, len(tokenizer), "quantized" if run.packed else None)
-    del draft_model
+    draft = lay_out(read_draft(known, run), len(tokenizer), "quantized" if run.packed else None)
     target = loading.read_model(folders["target"], own).eval()
+    itself = folders["draft"] == folders["target"] and isinstance(draft, PackedModel)
+    shared = PackedModel(target.float(), len(tokenizer), "float32") if itself else None
     target.set_attn_implementation("grouped")
     provenance = {
         "pair": public_name(known),
@@ -50,7 +48,15 @@ def load_sides(name: str, device: str | None, dtype: str | None) -> Sides:
         "dtype": {"target": str(own.dtype).removeprefix("torch."), "draft": draft.dtype_name},
         "stop_ids": sorted(stop_ids_of(target, tokenizer)),
     }
-    return Sides(target, draft, tokenizer, provenance)
+    return Sides(target, draft, shared, tokenizer, provenance)
+
+
+def read_draft(known: KnownPair, where: loading.Placement) -> PreTrainedModel:
+    """The draft of a pair as transformers' modules."""
+    folders = folders_of(known)
+    if known.is_grafted:
+        return loading.graft(loading.read_model(folders["target"], where), folders["draft"])
+    return loading.read_model(folders["draft"], where)
 
 
 def on_device(sides: Sides) -> torch.device:

@@ -119,9 +119,13 @@ class Backend:
     def _load(self, name: str, progress: Callable[[str], None]) -> Pair:
         if self._pair is None or self._pair.name != name:
             from explorer.engine.registry import load_pair
+            from explorer.pacer.shipped import attach
 
             self._pair = None
             self._pair = load_pair(name, progress=progress)
+            for card in attach(self._pair).values():
+                if warning := card.warning(self._pair.fingerprints):
+                    progress(f"Warning: {warning}.")
         return self._pair
 
 

@@ -24,7 +24,7 @@ from explorer.ui.backend import Backend
 from explorer.ui.controls import config_of, page_knobs
 from explorer.ui.languages import say
 from explorer.ui.links import LOOSE_KNOBS
-from explorer.ui.recordings import Recording, run_text
+from explorer.ui.recordings import Recording, run_text, title_of
 from explorer.ui.report import end_event
 from explorer.ui.scripts import IMPORT_LIMIT
 
@@ -81,6 +81,7 @@ class Callbacks:
         self.recorded = {recording.name: recording for recording in recorded}
         self.pairs = tuple(self._titles)
         self._ready = ready_pairs(backend)
+        self._steered = [pair.name for pair in backend.pairs() if pair.has_pacer_layer]
 
     def prepare(self, session: Session, *form: Any) -> tuple[Any, ...]:
         """At once, not waiting for anybody: refuse a bad form, else clear the view and turn Run into Stop.
@@ -88,7 +89,7 @@ class Callbacks:
         Outputs: view, Run, Stop, recorded runs, download, charts.
         """
         try:
-            request = read_form(self.pairs, *form)
+            request = self._request(*form)
         except UserError as error:
             raise refusal(error) from None
         session.run, session.stopping, session.trace, session.recording = secrets.token_hex(4), False, None, ""
@@ -101,7 +102,7 @@ class Callbacks:
 
     def run(self, session: Session, *form: Any) -> Iterator[tuple[Any, ...]]:
         """Decode, streaming the growing text of the view; outputs as `prepare`, the state of the models for the charts."""
-        request = read_form(self.pairs, *form)
+        request = self._request(*form)
         text = self._header(session, request)
         skip = gr.skip()
 
@@ -137,7 +138,7 @@ class Callbacks:
         """One run for a program: the text, the figures and the trace."""
         session = Session()
         try:
-            request = read_form(self.pairs, prompt, pair, baseline, *values)
+            request = self._request(prompt, pair, baseline, *values)
             trace = next(event for event in self._events(session, request) if isinstance(event, Trace))
         except Exception as error:
             raise gr.Error(message_of(error), print_exception=False) from None
@@ -182,7 +183,7 @@ class Callbacks:
             None,
             run_text(
                 f"imported {secrets.token_hex(4)}",
-                self._titles.get(pair, pair),
+                title_of(pair, self._titles),
                 trace,
                 pair in self._ready,
                 imported=True,
@@ -205,9 +206,17 @@ class Callbacks:
         prompt, pair = getattr(event, "prompt", None), getattr(event, "pair", None)
         return [prompt if isinstance(prompt, str) else gr.skip(), self._pair(pair)]
 
-    def _pair(self, name: Any) -> Any:
-        """The choice of a pair that a run can use at once; any other pair leaves the choice as it is."""
-        return name if name in self._ready else gr.skip()
+    def _request(self, *form: Any) -> Request:
+        """The form, checked; a setting that this pair cannot follow is refused before anything is loaded or cleared."""
+        request = read_form(self.pairs, *form)
+        if request.config.length == "pacer" and request.pair not in self._steered:
+            steered = ", ".join(self._titles[name] for name in self._steered) or "none"
+            raise UserError(texts.NO_PACER_LAYER.format(pair=self._titles[request.pair], pairs=steered))
+        return request
+
+    def _pair(self, name: Any) -> str:
+        """The choice of a pair that a run can use at once; for any other pair the default."""
+        return name if name in self._ready else self.pairs[0]
 
     def _header(self, session: Session, request: Request) -> str:
         return lines.header(session.run, request.pair, self._titles[request.pair], request.prompt, request.config)

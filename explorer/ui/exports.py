@@ -17,7 +17,7 @@ from explorer.pieces import pieces_of
 from explorer.trace import Round, Trace
 from explorer.ui import texts
 from explorer.ui.lines import PHASES, question, short
-from explorer.ui.recordings import run_text
+from explorer.ui.recordings import run_text, title_of
 from explorer.ui.scripts import function, source, styles
 
 CSV_HEAD = (
@@ -65,9 +65,9 @@ def page(trace: Trace, title: str | None = None, nonce: str | None = None) -> st
         "nonce": nonce or secrets.token_hex(16),
         "styles": styles(),
         "script": function(),
-        "run": json.dumps(run_text(f"recorded {pair}", title or pair, trace, here=True), ensure_ascii=False).translate(
-            _UNSAFE
-        ),
+        "run": json.dumps(
+            run_text(f"recorded {pair}", title or title_of(pair, {}), trace, here=True), ensure_ascii=False
+        ).translate(_UNSAFE),
     }
     # One pass, so that no value is read as a placeholder.
     return re.sub(r"%\{(\w+)\}", lambda match: values[match.group(1)], source("alone.html"))

@@ -58,9 +58,14 @@ def run_text(run: str, title: str, trace: Trace, here: bool, imported: bool = Fa
     return "".join([head, *map(encoder.round, trace.rounds), encoder.tail(), lines.line(end_event(trace))])
 
 
+def title_of(pair: str, titles: Mapping[str, str]) -> str:
+    """What a pair is called: its title, or its name where it has none; a pair without a name is TARGET,DRAFT."""
+    return titles.get(pair, pair.replace(",", " / "))
+
+
 def _recording(path: Path, trace: Trace, titles: Mapping[str, str], ready: Collection[str]) -> Recording:
     pair = trace.provenance.pair
-    title = titles.get(pair, pair.replace(",", " / "))  # TARGET,DRAFT where the pair has no name
+    title = title_of(pair, titles)
     prompt = lines.question(trace.prompt)
     short = " ".join(prompt.split())
     short = short if len(short) <= LABEL_LENGTH else short[: LABEL_LENGTH - 1].rstrip() + "…"

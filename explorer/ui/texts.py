@@ -62,6 +62,7 @@ WARM_LOADING = "loading into memory. You can press Run already."
 WARM_READY = "in memory."
 WARM_FAILED = "could not be loaded ahead"
 
+NO_PACER_LAYER = "PACER needs a layer trained for its pair, and none ships for {pair} (there is one for: {pairs}). Choose another length policy"
 PROMPT_TOO_LONG = "the prompt has {size:,} characters, this page takes at most {limit:,}: shorten it"
 IMPORT_REFUSED = "{name} is no record of a run: {reason}"
 IMPORT_TITLE = "Nothing was opened"
@@ -107,6 +108,8 @@ VIEW: dict[str, Any] = {
     "locale": "en-GB",
     "origin": {"recorded": "Recorded run", "imported": "Imported run", "live": "Live run", "dtypes": "target {target}, draft {draft}"},
     "legend": "What the marks mean",
+    "own_figures": "Figures of the run itself; those of the what-if stand beside its settings.",
+    "agreed": "Draft and target agreed everywhere: nothing to defer in this run. A longer text, or the example A short story, shows more",
     "show_refused": "Show refused drafts",
     "strip": "Generated text, token by token",
     "empty": "The text appears here as it is written, round by round.",
@@ -149,6 +152,7 @@ VIEW: dict[str, Any] = {
         "theta": "θ {theta}",
         "theta_never": "θ {theta}: never reached",
         "unused": "not used in this run",
+        "undecided": "nothing to decide here",
         "would_defer": "at or above θ",
         "would_refuse": "below θ",
     },
@@ -157,7 +161,7 @@ VIEW: dict[str, Any] = {
         "exact_sampled": "The target's draw accepts the drafted token.",
         "deferred": "The target would have written {choice}, but it is unsure here (entropy {h}, θ\u00a0{theta}) and the next {n} drafted tokens all match. The draft's token stays.",
         "deferred_alone": "The target would have written {choice}, but it is unsure here (entropy {h}, θ\u00a0{theta}). The draft's token stays.",
-        "rejected:gate": "The draft said {draft}. The target is sure here (entropy {h}, below θ\u00a0{theta}), so its own token stands.",
+        "rejected:gate": "The draft said {draft}. The target counts as sure here (entropy {h}, below θ\u00a0{theta}), so its own token stands.",
         "rejected:window": "The draft said {draft}. The target is unsure here (entropy {h}, θ\u00a0{theta}), but another mismatch follows {m} further on, inside the look-ahead window of {w}. The target's own token stands.",
         "rejected:edge": "The draft said {draft}. The target is unsure here (entropy {h}, θ\u00a0{theta}) and nothing spoke against it, but the window of {w} does not fit in the rest of the draft. The target's own token stands.",
         "rejected:stop": "The draft said {draft}. The end of the text is at stake here, and that is never loosened: the target's own token stands.",
@@ -349,6 +353,7 @@ VIEW: dict[str, Any] = {
         "too_large": "{name} has {size} MB; a record may have {limit} MB at most.",
         "not_text": "{name} is no record of a run: it is not UTF-8 text.",
         "refused": {
+            "busy": "A run is going on. Wait for its end, or stop it.",
             "length": "This link is too long, so it was not followed.",
             "v": "This link is from another version of the page, so it was not followed.",
             "run": "This link names a recorded run that is not here, so it was not followed.",

@@ -5,6 +5,7 @@ import io
 import json
 import re
 import struct
+import threading
 from xml.etree import ElementTree
 
 import pytest
@@ -211,6 +212,41 @@ def test_where_the_page_may_not_copy_it_shows_the_link(recorded, visit):
     page.click("text=Copy link")
     assert page.input_value(".share-link") == recorded + "/#v=1&run=a&round=1&position=2"
     assert page.evaluate("document.activeElement.className") == "share-link"
+
+
+def test_a_run_that_is_going_on_is_not_pushed_aside(serve, visit):
+    gate = threading.Semaphore(2)
+    page = visit(serve(ScriptedBackend(Script(STORY.rounds, gate))))
+    page.fill("#prompt textarea", "go")
+    page.click("#run")
+    page.wait_for_selector(".strip .tok.correction")  # the run now waits at the gate
+    page.evaluate("location.hash = '#v=1&theta=0.5'")
+    page.wait_for_selector("text=A run is going on")
+    page.click("text=Open a record")
+    assert page.input_value("#knob-theta input[type=number]") == "0.05"
+    gate.release(100)
+    page.wait_for_selector(".run-view[data-phase=done]")
+
+
+@pytest.mark.parametrize(("host", "told"), [("https://huggingface.co", True), ("https://elsewhere.example", False)])
+def test_in_a_frame_the_hub_alone_is_told_the_fragment(recorded, browser, host, told):
+    """A Space's page frames the app; here a made-up page of that name does, and never touches the network."""
+    frame = f"""<iframe src="{recorded}/#v=1&run=b&round=2" width="1300" height="800"></iframe>
+      <script>window.heard = []; addEventListener("message", (event) => heard.push([event.origin, event.data.hash]));</script>"""
+    context = browser.new_context(permissions=["local-network-access"])
+    page = context.new_page()
+    page.route(f"{host}/**", lambda route: route.fulfill(body=frame, content_type="text/html"))
+    page.goto(f"{host}/spaces/somebody/explorer")
+    app = page.frame_locator("iframe")
+    app.locator(".scrub-label", has_text="Round 2 of 18").wait_for()
+    app.locator("button", has_text="›").click()
+    app.locator(".scrub-label", has_text="Round 3 of 18").wait_for()
+    inner = next(one for one in page.frames if one.url.startswith(recorded))
+    inner.wait_for_function("location.hash.includes('round=3')")
+    heard = [hash_ for origin, hash_ in page.evaluate("window.heard") if isinstance(hash_, str) and origin == recorded]
+    context.close()
+    assert (heard[-1:] == ["#v=1&run=b&round=3&position=2"]) == told
+    assert told or not heard
 
 
 # Files ---------------------------------------------------------------------------------------------------------------

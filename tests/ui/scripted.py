@@ -131,6 +131,7 @@ class ScriptedKnownPair:
     title: str = "Scripted pair"
     is_here: bool = True
     is_embedded: bool = True
+    has_pacer_layer: bool = False
     download_gb: float | None = 0.1
     suits: str = "any CPU"
 

@@ -199,7 +199,9 @@ def test_opening_a_recorded_run_sets_the_page_to_it(backend, recorded):
     """One set of thresholds: the page's controls are those of the run in the view, until somebody moves them."""
     text, prompt, pair, *knobs, _, _ = cb.Callbacks(backend, recorded).open_recording(cb.Session(), "b")
     assert (text, prompt) == (recorded[1].text, "abc")
-    assert pair == gr.skip()  # not a pair of this machine: the choice stays
+    assert (
+        pair == "scripted"
+    )  # not a pair of this machine: a run of one's own gets the default, never the last one chosen
     values = dict(zip((knob.name for knob in page_knobs()), knobs, strict=True))
     assert (values["theta"], values["window"], values["draft_length"]) == (0.3, 1, 3)
 
@@ -213,7 +215,16 @@ def test_opening_what_is_not_there_changes_nothing(backend, recorded):
 def test_a_rerun_takes_the_prompt_of_the_view_and_a_pair_of_this_machine(handlers):
     event = SimpleNamespace(prompt="again", pair="scripted")
     assert handlers.same_prompt(event) == ["again", "scripted"]
-    assert handlers.same_prompt(SimpleNamespace(prompt=3, pair="absent")) == [gr.skip(), gr.skip()]
+    assert handlers.same_prompt(SimpleNamespace(prompt=3, pair="absent")) == [gr.skip(), "scripted"]
+
+
+def test_a_policy_without_its_layer_is_refused_before_anything_is_cleared(handlers, backend):
+    """The run on show was wiped, models were loaded, and only then came the refusal."""
+    session = cb.Session(run="before")
+    form = ["Hello", "scripted", False, *(("pacer" if k.name == "length" else k.default) for k in page_knobs())]
+    with pytest.raises(gr.Error, match="none ships for Scripted pair"):
+        handlers.prepare(session, *form)
+    assert session.run == "before"
 
 
 def test_notes_say_what_is_unusual_or_wrong():

@@ -1,0 +1,281 @@
+"""Training the layer on collected texts: rounds of many texts in a batch, weighted cross-entropy on kept or not."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import random
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import torch
+import torch.nn.functional as F
+from accelerate import Accelerator
+from torch import Tensor
+
+from explorer.config import DecodeConfig
+from explorer.errors import UserError
+from explorer.pacer.card import Card
+from explorer.pacer.data import Round, Text, draft_at, kept, walk
+from explorer.pacer.layer import PreVerificationLayer
+from explorer.pacer.metrics import auc, auc_within, brier
+
+FASTER = 10  # times the rate for what does not start from the draft's own weights
+WARM_UP = 0.03
+NUMBERS = ("longest", "tail", "epochs", "batch", "rate", "negative_weight", "seed")
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What decides the trained weights, with the data."""
+
+    rule: str = "exact"
+    theta: float = 0.05
+    window: int = 3
+    entropy: str = "normalized"
+    longest: int = 20  # draft length K whose outcome is the label
+    tail: int = 6  # tokens behind the last kept one that are still trained on: a run seldom scores later ones
+    epochs: int = 3
+    batch: int = 32  # rounds
+    rate: float = 1e-4
+    negative_weight: float = 1.0  # of tokens not kept; kept ones weigh 1
+    seed: int = 1
+    position: bool = True
+    probability: bool = True
+
+    @property
+    def numbers(self) -> dict[str, float]:
+        """All that a card does not say elsewhere."""
+        return {name: getattr(self, name) for name in NUMBERS}
+
+    @classmethod
+    def of(cls, card: Card) -> Recipe:
+        """The recipe of a written layer."""
+        given = {
+            name: int(card.recipe[name]) if cls.__annotations__[name] == "int" else card.recipe[name]
+            for name in NUMBERS
+        }
+        return cls(**asdict(card.rule), **given, position=card.shape.position, probability=card.shape.probability)
+
+    @property
+    def config(self) -> DecodeConfig:
+        """The rule as a run would state it."""
+        return DecodeConfig(rule=self.rule, theta=self.theta, window=self.window, entropy=self.entropy)
+
+
+@dataclass
+class Batch:
+    """Rounds padded on the right; `weight` is 0 in the padding."""
+
+    states: Tensor  # [B, L, d]
+    probs: Tensor  # [B, L]
+    labels: Tensor  # [B, L] 1: kept
+    weight: Tensor  # [B, L]
+
+
+def sample_rounds(
+    texts: list[Text], recipe: Recipe, stop_ids: frozenset[int], rng: random.Random
+) -> list[tuple[Round, int]]:
+    """One walk through every text: drafts of K tokens, each with how many of it the rule keeps.
+
+    Rounds start where rounds of changing lengths would, because the policy to be trained changes them.
+    """
+    lengths = iter(lambda: rng.randint(1, recipe.longest), None)
+    pairs = []
+    for text in texts:
+        for walked, _ in walk(text, lengths, recipe.config, stop_ids):
+            round_ = draft_at(text, walked.start, recipe.longest)
+            pairs.append((round_, kept(round_, recipe.config, stop_ids)))
+    return pairs
+
+
+def collate(rounds: list[tuple[Round, int]], recipe: Recipe) -> Batch:
+    """Label i says whether token i was kept, on the state that produced token i."""
+    cut = [min(len(round_), count + recipe.tail) for round_, count in rounds]
+    size, width = max(cut), rounds[0][0].states.shape[1]
+    batch = Batch(
+        torch.zeros(len(rounds), size, width), *(torch.zeros(len(rounds), size) for _ in ("probs", "labels", "weight"))
+    )
+    for i, ((round_, count), length) in enumerate(zip(rounds, cut)):
+        batch.states[i, :length] = round_.states[:length].float()
+        batch.probs[i, :length] = round_.probs[:length]
+        batch.labels[i, :count] = 1
+        batch.weight[i, :length] = torch.where(batch.labels[i, :length] > 0, 1.0, recipe.negative_weight)
+    return batch
+
+
+def loss_of(logits: Tensor, batch: Batch) -> Tensor:
+    """Weighted cross-entropy over drafted tokens, divided by the weights' sum."""
+    losses = F.binary_cross_entropy_with_logits(logits.float(), batch.labels, reduction="none")
+    return (losses * batch.weight).sum() / batch.weight.sum()
+
+
+def train(
+    layer: PreVerificationLayer,
+    texts: list[Text],
+    held_out: list[Text],
+    stop_ids: frozenset[int],
+    folder: Path,
+    recipe: Recipe,
+    accelerator: Accelerator | None = None,
+    say: Callable[[str], None] = print,
+    save_every: int = 50,
+) -> dict[str, float]:
+    """Train `layer` in place, from `folder`'s checkpoint if there is one; returns the held-out figures of the best epoch, whose
+    weights it ends with. The curve is appended to `folder`/log.jsonl. Raises UserError where the checkpoint is another recipe's.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    accelerator = accelerator or Accelerator()
+    fresh = [p for name, p in layer.named_parameters() if not name.startswith("block.")]
+    optimizer = torch.optim.AdamW(
+        [{"params": list(layer.block.parameters()), "scale": 1}, {"params": fresh, "scale": FASTER}],
+        lr=0.0, betas=(0.9, 0.98), weight_decay=0.01,
+    )  # fmt: skip
+    at = {"recipe": json.dumps(asdict(recipe)), "texts": len(texts), "epoch": 0, "group": 0, "step": 0, "best": {}}
+    checkpoint, best_weights = folder / "checkpoint.pt", None
+    if checkpoint.exists():
+        saved = torch.load(checkpoint, weights_only=True, map_location="cpu")
+        if any(saved["at"][key] != at[key] for key in ("recipe", "texts")):
+            raise UserError(
+                f"{checkpoint} was made with another recipe or other data: name another folder to start anew"
+            )
+        at, best_weights = saved["at"], saved["best"]
+        layer.load_state_dict(saved["layer"])
+        optimizer.load_state_dict(saved["optimizer"])
+    wrapped, optimizer = accelerator.prepare(layer, optimizer)
+    plain = accelerator.unwrap_model(wrapped)
+
+    def save() -> None:
+        if accelerator.is_main_process:
+            part = checkpoint.with_suffix(".part")
+            state = {"at": at, "layer": plain.state_dict(), "optimizer": optimizer.state_dict(), "best": best_weights}
+            torch.save(state, part)
+            os.replace(part, checkpoint)
+
+    begin = time.perf_counter()
+    while at["epoch"] < recipe.epochs:
+        groups = list(
+            _groups(texts, recipe, stop_ids, at["epoch"], accelerator.process_index, accelerator.num_processes)
+        )
+        wrapped.train()
+        while at["group"] < len(groups):
+            done = (at["epoch"] + at["group"] / len(groups)) / recipe.epochs
+            batch = collate(groups[at["group"]], recipe)
+            batch = Batch(
+                *(getattr(batch, name).to(accelerator.device) for name in ("states", "probs", "labels", "weight"))
+            )
+            with accelerator.autocast():
+                logits = wrapped(batch.states, batch.probs)
+            loss = loss_of(logits, batch)
+            optimizer.zero_grad()
+            accelerator.backward(loss)
+            accelerator.clip_grad_norm_(wrapped.parameters(), 1.0)
+            for group in optimizer.param_groups:
+                group["lr"] = rate_at(done, recipe) * group["scale"]
+            optimizer.step()
+            at |= {"group": at["group"] + 1, "step": at["step"] + 1}
+            if at["step"] % save_every == 0:
+                line = {
+                    "step": at["step"],
+                    "epoch": round(at["epoch"] + at["group"] / len(groups), 3),
+                    "loss": loss.item(),
+                }
+                _report(line | {"seconds": time.perf_counter() - begin}, folder, accelerator, say)
+                save()
+        at |= {"epoch": at["epoch"] + 1, "group": 0}
+        figures = measure(plain, held_out, recipe, stop_ids)
+        _report({"step": at["step"], "epoch": at["epoch"], **figures}, folder, accelerator, say)
+        if not at["best"] or figures["loss_held_out"] < at["best"]["loss_held_out"]:
+            at["best"] = figures | {"epoch": at["epoch"]}
+            best_weights = {name: tensor.detach().cpu().clone() for name, tensor in plain.state_dict().items()}
+        save()
+    layer.load_state_dict(best_weights)
+    layer.eval()
+    return at["best"]
+
+
+def _groups(
+    texts: list[Text], recipe: Recipe, stop_ids: frozenset[int], epoch: int, process: int, processes: int
+) -> Iterator[list[tuple[Round, int]]]:
+    """The batches of one epoch that this process trains on: as many for each, in an order given by the seed."""
+    rng = random.Random(recipe.seed * 1000 + epoch)
+    rounds = sample_rounds(texts, recipe, stop_ids, rng)
+    rng.shuffle(rounds)
+    groups = [rounds[start : start + recipe.batch] for start in range(0, len(rounds), recipe.batch)]
+    for index in range(process, len(groups) // processes * processes, processes):
+        yield groups[index]
+
+
+def rate_at(done: float, recipe: Recipe) -> float:
+    """Learning rate after the share `done` of the steps: linear warm-up, then a cosine to a twentieth."""
+    if done < WARM_UP:
+        return recipe.rate * (done + 1e-3) / WARM_UP
+    return recipe.rate * (0.05 + 0.95 * (1 + math.cos(math.pi * (done - WARM_UP) / (1 - WARM_UP))) / 2)
+
+
+def _report(line: dict[str, float], folder: Path, accelerator: Accelerator, say: Callable[[str], None]) -> None:
+    if accelerator.is_main_process:
+        text = json.dumps(
+            {name: round(value, 4) if isinstance(value, float) else value for name, value in line.items()}
+        )
+        say(text)
+        with (folder / "log.jsonl").open("a", encoding="utf-8") as log:
+            log.write(text + "\n")
+
+
+@dataclass
+class Scored:
+    """Drafted tokens with their predictions, flat over rounds [N]."""
+
+    scores: Tensor
+    probs: Tensor  # the draft's own, of the token
+    survival: Tensor  # the product of the draft's own up to the token
+    labels: Tensor  # bool: kept
+    offsets: Tensor  # place in the round, from 0
+
+
+@torch.inference_mode()
+def score_rounds(
+    layer: PreVerificationLayer, rounds: list[tuple[Round, int]], recipe: Recipe, batch: int = 64
+) -> Scored:
+    """Predictions for rounds, over the tokens that training looks at."""
+    layer.eval()
+    device = next(layer.parameters()).device
+    columns: list[list[Tensor]] = [[], [], [], [], []]
+    for start in range(0, len(rounds), batch):
+        one = collate(rounds[start : start + batch], recipe)
+        scores = layer(one.states.to(device), one.probs.to(device)).float().sigmoid().cpu()
+        real = one.weight > 0
+        places = torch.arange(real.shape[1]).expand(real.shape)
+        parts = (scores, one.probs, one.probs.cumprod(1), one.labels > 0, places)
+        for column, part in zip(columns, parts):
+            column.append(part[real])
+    return Scored(*(torch.cat(column) for column in columns))
+
+
+def measure(
+    layer: PreVerificationLayer, texts: list[Text], recipe: Recipe, stop_ids: frozenset[int]
+) -> dict[str, float]:
+    """Held-out figures, beside those of the draft's own probability."""
+    rounds = sample_rounds(texts, recipe, stop_ids, random.Random(recipe.seed))
+    scored = score_rounds(layer, rounds, recipe)
+    weight = torch.where(scored.labels, 1.0, recipe.negative_weight)
+    losses = F.binary_cross_entropy(scored.scores, scored.labels.float(), reduction="none")
+    figures = {
+        "rounds": len(rounds),
+        "loss_held_out": float((losses * weight).sum() / weight.sum()),
+        "auc": auc(scored.scores, scored.labels),
+        "auc_within_offset": auc_within(scored.scores, scored.labels, scored.offsets),
+        "brier": brier(scored.scores, scored.labels),
+    }
+    for name in ("probs", "survival"):
+        own = getattr(scored, name)
+        figures |= {
+            f"auc_{name}": auc(own, scored.labels),
+            f"auc_within_offset_{name}": auc_within(own, scored.labels, scored.offsets),
+            f"brier_{name}": brier(own, scored.labels),
+        }
+    return {name: value for name, value in figures.items() if value is not None}
