@@ -88,7 +88,7 @@ function take(event) {
 
 function tell(aloud, message) {
   root.dataset.phase = BUSY.includes(phase) ? "running" : phase;
-  status.textContent = say(TEXT.phases[phase], { side: SIDES[side] }) + (message ? ": " + message : "");
+  status.textContent = TEXT.phases[phase] + (message ? ": " + message : "");
   if (aloud) spoken.textContent = status.textContent;
 }
 

@@ -177,7 +177,7 @@ function drawPoint(point) {
   const rows = [
     [words.tau, number(mine.tau)],
     [words.speed, say(words.speed_value, { speed: number(mine.tokens_per_second_modelled, 1), times: number(mine.times_plain_modelled) })],
-    ...(measured[point] ? [[words.measured, say(words.measured_value, { speed: number(measured[point].speed, 1), off: signed((measured[point].speed / measured[point].modelled - 1) * 100, 1), same: measured[point].same, prompts: measured[point].prompts })]] : []),
+    ...(measured[point] ? [[words.measured, say(words.measured_value, { speed: number(measured[point].speed, 1), times: number(measured[point].times), off: signed((measured[point].times / measured[point].modelled - 1) * 100, 1), same: measured[point].same, prompts: measured[point].prompts })]] : []),
     [words.nats, say(words.nats_value, { nats: signed(mine.nats_per_token, 3) })],
     [words.loosened, percent0(mine.loosened_share)],
     [words.same, say(words.of, { count: mine.same_ids, all: mine.prompts })],

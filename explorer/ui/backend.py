@@ -75,14 +75,14 @@ class Backend:
 
         return self._stepwise(steps())
 
-    def measure(self, pair: Pair, sweep: Sweep, point: int) -> Iterator[Measured | int | None]:
-        """Run one point of a sweep over its prompts again: rounds so far, None while one is made, at the end what was measured."""
+    def measure(self, pair: Pair, sweep: Sweep, points: Sequence[int]) -> Iterator[tuple[Measured, ...] | int | None]:
+        """Run points of a sweep over its prompts again: rounds so far, None while one is made, at the end what was measured."""
         from explorer.sweep import run_again, tasks
 
-        def steps() -> Iterator[Measured | int]:
+        def steps() -> Iterator[tuple[Measured, ...] | int]:
             rounds = 0
             todo = tasks(pair, [prompt.item for prompt in sweep.prompts], sweep.points)
-            for one in run_again(pair, todo, sweep, point):
+            for one in run_again(pair, todo, sweep, points):
                 rounds += one is None
                 yield one or rounds
 

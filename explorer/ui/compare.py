@@ -10,16 +10,20 @@ from explorer.config import PRESETS, DecodeConfig, knobs
 from explorer.terminal import LETTERS
 from explorer.ui import comparing, texts, texts_ko
 from explorer.ui.backend import Backend
-from explorer.ui.controls import ADVANCED, Explore, control, pair_label
+from explorer.ui.controls import Explore, control, pair_label
 from explorer.ui.languages import say
 from explorer.ui.links import SCRIPT, link_controls
 from explorer.ui.scripts import declared, source, spoken
 
 SCRIPTS = ("rule.js", "run.js", "dom.js", "summary.js", "compare.js")
 SHARED_TEXTS = ("kinds", "alone", "locale", "summary", "ends")  # of the run view
+SHOWN = ("rule", "theta", "window", "draft_length")  # the other knobs of a side stand in an accordion
 BUDGET = 96  # tokens; three runs are waited for
 QUIET = {"show_progress": "hidden", "api_visibility": "private"}
 SIDES = {"a": DecodeConfig(rule="exact"), "b": DecodeConfig()}
+
+# The settings fill the screen: what is asked for would appear below it.
+_LOOK = "() => { document.querySelector('#compare-view').scrollIntoView({ block: 'start' }); }"
 
 
 def script() -> str:
@@ -71,6 +75,7 @@ def compare_tab(backend: Backend, explore: Explore, model: dict[str, Any]) -> No
         # Through the queue, because only there a refusal becomes a message on the page; but never waiting for a run.
         ready = gr.on([run.click, prompt.submit], handlers.prepare, form, outputs, concurrency_limit=None, **QUIET)
         ready.success(handlers.run, form, outputs, api_name="page_compare", **QUIET, **model)
+        ready.success(None, js=_LOOK, api_visibility="private")
         stop.click(handlers.stop, [session], [stop], queue=False, **QUIET)
 
 
@@ -82,15 +87,15 @@ def _side(side: str, config: DecodeConfig, explore: Explore) -> list[Any]:
         gr.HTML(f"<h3>{side.upper()}</h3>", elem_classes="rail-head")
         adopt = gr.Button(say("COMPARE_ADOPT"), size="sm", elem_id=f"{side}-adopt")
     for knob in mine:
-        if knob.name in ADVANCED:
+        if knob.name not in SHOWN:
             continue
         controls[knob.name] = control(knob, getattr(config, knob.name), prefix=side)
         if knob.name == "rule":
             labels = [(say(f"preset.{name}"), name) for name in PRESETS] + [(say("PRESET_CUSTOM"), "")]
             preset = gr.Dropdown(labels, value="explorer", label=say("PRESET_LABEL"), elem_id=f"{side}-preset")
-    with gr.Accordion(say("ADVANCED"), open=False, elem_classes="plain-accordion"):
+    with gr.Accordion(say("COMPARE_MORE"), open=False, elem_classes="plain-accordion"):
         for knob in mine:
-            if knob.name in ADVANCED:
+            if knob.name not in SHOWN:
                 controls[knob.name] = control(knob, getattr(config, knob.name), prefix=side)
     ordered = [controls[knob.name] for knob in mine]
     link_controls(controls, preset)

@@ -1,4 +1,4 @@
-"""What the Compare tab does: one prompt under two settings, after the target alone, one run after the other on one engine."""
+"""What the Compare tab does: one prompt under two settings and by the target alone, round by round in turn on one engine."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from explorer.analysis.parting import Parting, near_tie_gap, parting
 from explorer.config import ConfigError, DecodeConfig
 from explorer.errors import UserError
 from explorer.pieces import text_of
-from explorer.trace import Baseline, Trace
+from explorer.trace import Baseline, Prompt, Trace
 from explorer.ui import lines, texts
 from explorer.ui.backend import Backend
 from explorer.ui.callbacks import UPDATE_SECONDS, message_of, read_form, refusal
@@ -25,7 +25,7 @@ from explorer.ui.scripts import page_knobs
 WARM = 12  # tokens decoded and forgotten first: the first rounds of a process are slow, and would be taken for measured times
 COMMON = ("max_new_tokens", "raw_prompt")  # what both sides share
 GREEDY = ("temperature", "seed")  # drawn texts part by chance: Compare is greedy
-SIDES = ("alone", "a", "b")
+_ENDED = object()
 
 
 def side_knobs() -> tuple[Any, ...]:
@@ -132,49 +132,68 @@ class Comparing:
         prompt = pair.encode(request.prompt, request.configs[0].raw_prompt)
         yield line({"phase": "warming"})
         for config in request.configs[1:]:
-            yield from self._rounds(session, pair, prompt, replace(config, max_new_tokens=WARM))
+            yield from self._forgotten(session, pair, prompt, replace(config, max_new_tokens=WARM))
+        yield line({"phase": "running"})
+        runs = [_Run(backend, pair, prompt, config) for config in request.configs]
+        try:
+            yield from _in_turn(session, runs)
+        finally:
+            for run in runs:
+                run.rounds.close()
         traces: list[Trace] = []
-        for side, config in enumerate(request.configs):
-            if session.stopping:
+        for side, run in enumerate(runs):
+            if not run.recorder.rounds:
                 break
-            yield line({"side": side}) + line({"phase": "running"})
-            recorder = backend.recorder(pair, prompt, config)
-            encoder = lines.RunEncoder(pair.vocabulary, pair.stop_ids)
-            yield from self._rounds(session, pair, prompt, config, recorder, encoder)
-            if not recorder.rounds:
-                break
-            trace = recorder.trace(Baseline.of(traces[0].rounds) if traces and not traces[0].partial else None)
+            trace = run.recorder.trace(Baseline.of(traces[0].rounds) if traces and not traces[0].partial else None)
             traces.append(trace)
-            yield encoder.tail() + line(end_event(trace))
-            if side and not traces[0].partial:
-                yield line({"parting": _parting(trace, traces[0])})
-        if len(traces) == len(SIDES):
-            gap = near_tie_gap(traces[0].provenance.dtype["target"])
-            yield line({"apart": _parting(traces[2], traces[1]), "gap": gap})
-        yield line({"phase": "stopped" if any(trace.partial for trace in traces) or len(traces) < 3 else "done"})
+            yield line({"side": side}) + run.encoder.tail() + line(end_event(trace))
+        whole = len(traces) == len(request.configs) and not any(trace.partial for trace in traces)
+        if whole:
+            alone, *others = traces
+            for side, trace in enumerate(others, 1):
+                yield line({"side": side}) + line({"parting": _parting(trace, alone)})
+            gap = near_tie_gap(alone.provenance.dtype["target"])
+            yield line({"apart": _parting(others[1], others[0]), "gap": gap})
+        yield line({"phase": "done" if whole else "stopped"})
 
-    def _rounds(
-        self,
-        session: CompareSession,
-        pair: Any,
-        prompt: Any,
-        config: DecodeConfig,
-        recorder: Any = None,
-        encoder: Any = None,
-    ) -> Iterator[str]:
-        """The lines of one run, as far as the visitor lets it come; without a recorder the run is forgotten."""
+    def _forgotten(self, session: CompareSession, pair: Any, prompt: Prompt, config: DecodeConfig) -> Iterator[str]:
+        """A run that nobody sees."""
         rounds = self._backend.decode(pair, prompt, config)
         try:
-            for round_ in rounds:
-                if round_ is not None and recorder:
-                    recorder.add(round_)
-                    yield encoder.round(round_)
-                else:
-                    yield ""
+            for _ in rounds:
+                yield ""
                 if session.stopping:
                     return
         finally:
             rounds.close()
+
+
+class _Run:
+    """One of the runs that are compared, while it is made."""
+
+    def __init__(self, backend: Backend, pair: Any, prompt: Prompt, config: DecodeConfig):
+        self.recorder = backend.recorder(pair, prompt, config)
+        self.encoder = lines.RunEncoder(pair.vocabulary, pair.stop_ids)
+        self.rounds = backend.decode(pair, prompt, config)
+        self.tokens = 0
+
+
+def _in_turn(session: CompareSession, runs: list[_Run]) -> Iterator[str]:
+    """Round by round, always the run with the fewest tokens: a machine whose speed drifts slows them alike."""
+    going, shown = list(runs), None
+    while going and not session.stopping:
+        run = min(going, key=lambda one: one.tokens)
+        round_ = next(run.rounds, _ENDED)
+        if round_ is _ENDED:
+            going.remove(run)
+        elif round_ is None:  # still being made
+            yield ""
+        else:
+            run.recorder.add(round_)
+            run.tokens += len(round_.emitted)
+            switch = "" if run is shown else line({"side": runs.index(run)})
+            shown = run
+            yield switch + run.encoder.round(round_)
 
 
 def _parting(trace: Trace, other: Trace) -> dict[str, Any] | None:

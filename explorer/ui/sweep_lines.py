@@ -7,7 +7,7 @@ passes   passes so far, prompt (1-based, in work), seconds so far, left (seconds
 done     prompts that are through; runs of the last one [{points, text, right, tokens, parts, loosened}]; figures of every point
          over all of them, by column name; sizes [[drafted, draft, preverify, verify, other, samples]] (seconds, measured); cost
 choice   the recommended point, reasons, refused [[point, reasons]], outside (points beyond the limit), limit [nats, lost]
-measured point, speed, modelled, same (prompts with the sweep's ids), prompts
+measured point, speed, times (plain greedy, measured with it), modelled (times plain), same (prompts with the sweep's ids), prompts
 end      end (done or stopped), prompts through, device, dtype, date
 """
 
@@ -90,14 +90,15 @@ def choice(points: Sequence[Point], limit: Limit) -> str:
     )
 
 
-def measured(one: Measured, points: Sequence[Point]) -> str:
-    """A point run again for real, beside what the sweep modelled."""
+def measured(one: Measured, plain: Measured, points: Sequence[Point]) -> str:
+    """A point run again for real, beside plain greedy measured with it and what the sweep modelled."""
     return line(
         {
             "measured": {
                 "point": one.point,
                 "speed": one.tokens_per_second,
-                "modelled": points[one.point].tokens_per_second,
+                "times": one.tokens_per_second / plain.tokens_per_second,
+                "modelled": points[one.point].times_plain,
                 "same": one.same_ids,
                 "prompts": one.prompts,
             }

@@ -502,7 +502,7 @@ TUNE_VIEW: dict[str, Any] = {
         "speed": "Speed, modelled",
         "speed_value": "{speed} tokens/s, {times} times plain greedy",
         "measured": "Speed, measured",
-        "measured_value": "{speed} tokens/s, {off} % against modelled; the sweep's text on {same} of {prompts} prompts",
+        "measured_value": "{speed} tokens/s, {times} times plain greedy measured in turn with it ({off} % against modelled); the sweep's text on {same} of {prompts} prompts",
         "nats": "Log-probability",
         "nats_value": "{nats} nats per token against greedy's own",
         "loosened": "Loosened tokens",
@@ -562,20 +562,21 @@ TUNE_VIEW: dict[str, Any] = {
 
 # The Compare tab.
 COMPARE_LEAD = (
-    "One prompt under two settings, decoded one after the other on the same engine, after the target alone. "
+    "One prompt under two settings and by the target alone, round by round in turn on the same engine. "
     "See where each text leaves the target's own, and whether FLy or a near-tie is to blame."
 )
 COMPARE_RUN = "Compare"
 COMPARE_ADOPT = "Take Explore's settings"
+COMPARE_MORE = "More settings"
 
 COMPARE_VIEW: dict[str, Any] = {
-    "empty": "Three texts appear here as they are written: the target's own, then A, then B.",
+    "empty": "Three texts appear here as they are written: the target's own, A and B. Each is timed once, in turn, so that a busy machine slows them alike.",
     "idle": "Ready.",
     "phases": {
         "preparing": "Waiting for its turn",
         "loading": "Loading the models",
         "warming": "Warming up, not measured",
-        "running": "Running: {side}",
+        "running": "Running, round by round in turn",
         "done": "Done",
         "stopped": "Stopped",
         "failed": "Failed",

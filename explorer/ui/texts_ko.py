@@ -89,8 +89,9 @@ PAGE: dict[str, str] = {
     "raw_prompt.help": "목표 모델의 대화 템플릿 없이 텍스트를 그대로 넣습니다.",
     "EXPLORE": "탐색",
     "COMPARE": "비교",
-    "COMPARE_LEAD": "프롬프트 하나를 두 설정으로, 같은 엔진에서 차례로 디코딩합니다. 먼저 목표 모델이 단독으로 생성합니다. 각 텍스트가 목표 모델의 텍스트에서 갈라지는 곳과, 그것이 FLy 때문인지 거의 동률이었기 때문인지 보여 줍니다.",
+    "COMPARE_LEAD": "프롬프트 하나를 두 설정과 목표 모델 단독으로, 같은 엔진에서 라운드마다 번갈아 디코딩합니다. 각 텍스트가 목표 모델의 텍스트에서 갈라지는 곳과, 그것이 FLy 때문인지 거의 동률이었기 때문인지 보여 줍니다.",
     "COMPARE_RUN": "비교 실행",
+    "COMPARE_MORE": "설정 더 보기",
     "COMPARE_ADOPT": "탐색 탭의 설정 가져오기",
     "TUNE": "조정",
     "TUNE_LEAD": "여러 프롬프트에 걸쳐 θ와 W를 바꿔 보며 느슨함이 얻는 것과 치르는 것을 보고, 한도 안에서 가장 빠른 점을 고릅니다. 그리디 디코딩은 결정적이므로 점이 몇 개든 서로 다른 라운드는 한 번씩만 계산합니다.",
@@ -477,7 +478,7 @@ TUNE_VIEW: dict[str, Any] = {
         "speed": "속도, 모델링",
         "speed_value": "초당 {speed}토큰, 일반 그리디의 {times}배",
         "measured": "속도, 측정",
-        "measured_value": "초당 {speed}토큰, 모델링 대비 {off} %; 프롬프트 {prompts}개 중 {same}개에서 스윕과 같은 텍스트",
+        "measured_value": "초당 {speed}토큰, 번갈아 측정한 일반 그리디의 {times}배(모델링 대비 {off} %); 프롬프트 {prompts}개 중 {same}개에서 스윕과 같은 텍스트",
         "nats": "로그 확률",
         "nats_value": "그리디 자신의 텍스트 대비 토큰당 {nats} nat",
         "loosened": "느슨하게 유지한 토큰",
@@ -536,13 +537,13 @@ TUNE_VIEW: dict[str, Any] = {
 }  # fmt: skip
 
 COMPARE_VIEW: dict[str, Any] = {
-    "empty": "텍스트 세 개가 생성되는 대로 여기에 나타납니다: 목표 모델 단독, A, B.",
+    "empty": "텍스트 세 개가 생성되는 대로 여기에 나타납니다: 목표 모델 단독, A, B. 번갈아 한 번씩 재므로 바쁜 컴퓨터도 세 실행을 똑같이 늦춥니다.",
     "idle": "준비됨.",
     "phases": {
         "preparing": "차례를 기다리는 중",
         "loading": "모델 불러오는 중",
         "warming": "예열 중(측정하지 않음)",
-        "running": "실행 중: {side}",
+        "running": "라운드마다 번갈아 실행 중",
         "done": "완료",
         "stopped": "중지됨",
         "failed": "실패",

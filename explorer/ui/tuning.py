@@ -15,7 +15,7 @@ import gradio as gr
 
 from explorer.analysis.pace import Pace
 from explorer.analysis.points import Limit, Point, csv_of, points_of
-from explorer.analysis.sweep import Measured, PromptRuns, Sweep
+from explorer.analysis.sweep import PromptRuns, Sweep
 from explorer.config import ConfigError, DecodeConfig, knobs
 from explorer.errors import UserError
 from explorer.prompts import CHECKABLE, EXAMPLES, PromptItem, read_prompts, typed_prompts
@@ -80,6 +80,7 @@ class Tuning:
         self._titles = {pair.name: pair.title for pair in backend.pairs()}
         self._recorded = recorded
         self._paces: dict[str, Pace] = {}  # by pair: of the last sweep on this machine
+        self._recorded_paces: dict[str, Pace | None] = {}  # as far as they were asked for
 
     def expected(self, *form: Any) -> str:
         """What the form asks for and how long that will take, or what is wrong with it; our own text, escaped."""
@@ -134,7 +135,7 @@ class Tuning:
         return session.text, *_buttons(running=True), gr.skip(), gr.skip()
 
     def measure(self, session: TuneSession) -> Iterator[tuple[Any, ...]]:
-        """Run the chosen point again for real; outputs as `prepare`."""
+        """Run the chosen point again for real, in turn with plain greedy; outputs as `prepare`."""
         yield from self._stream(session, self._measure(session))
 
     def cancel(self, session: TuneSession) -> Any:
@@ -175,8 +176,10 @@ class Tuning:
         return self._backend.points(plan.base, plan.thetas, plan.windows, plan.lengths)
 
     def _recorded_pace(self, pair: str) -> Pace | None:
-        mine = next((recording for recording in self._recorded if recording.pair == pair), None)
-        return Pace.of_run(mine.trace()) if mine else None
+        if pair not in self._recorded_paces:
+            mine = next((recording for recording in self._recorded if recording.pair == pair), None)
+            self._recorded_paces[pair] = Pace.of_run(mine.trace()) if mine else None
+        return self._recorded_paces[pair]
 
     def _stream(self, session: TuneSession, lines: Iterator[str]) -> Iterator[tuple[Any, ...]]:
         """Send the lines of some work as they come about, then the files of what is swept by then."""
@@ -250,13 +253,14 @@ class Tuning:
             yield line({"phase": "stopped"})
             return
         told = 0.0
-        steps = self._backend.measure(pair, sweep, session.measuring)
+        steps = self._backend.measure(pair, sweep, sorted({0, session.measuring}))
         try:
             for step in steps:
-                if isinstance(step, Measured):
-                    others = tuple(one for one in sweep.measured if one.point != step.point)
-                    session.sweep = replace(sweep, measured=(*others, step))
-                    yield sweep_lines.measured(step, session.points)
+                if isinstance(step, tuple):
+                    points = {one.point for one in step}
+                    others = tuple(one for one in sweep.measured if one.point not in points)
+                    session.sweep = replace(sweep, measured=(*others, *step))
+                    yield "".join(sweep_lines.measured(one, step[0], session.points) for one in step)
                     yield sweep_lines.end(session.sweep, "measured")
                     return
                 if session.stopping:

@@ -58,12 +58,23 @@ def test_sides_take_explores_settings_and_the_measure_brings_its_theta(story, vi
     page.click("#a-adopt")
     page.wait_for_function("document.querySelector('#a-theta input[type=number]').value === '0.17'")
     assert page.is_checked("#a-rule label:has-text('FLy') input")
+    page.click(".compare-side >> nth=1 >> text=More settings")
     page.click("#b-entropy label:has-text('Top 3')")
     page.wait_for_function("document.querySelector('#b-theta input[type=number]').value === '0.3'")
     assert page.input_value("#a-theta input[type=number]") == "0.17"
     page.click("#b-preset input")
     page.locator("[role=option]", has_text="Released code").click()
     page.wait_for_function("document.querySelector('#b-window input[type=number]').value === '6'")
+
+
+def test_a_refusal_names_the_side(story, visit):
+    page = open_compare(visit(story))
+    page.click(".compare-side >> nth=1 >> text=More settings")
+    page.click("#b-length label:has-text('PACER')")
+    page.click("#b-drafter label:has-text('Prompt lookup')")
+    page.fill("#compare-prompt textarea", "go")
+    page.click("#compare-run")
+    page.wait_for_selector("text=B: Length policy pacer needs a draft model")
 
 
 def test_stop_keeps_what_is_there(serve, visit):

@@ -225,11 +225,15 @@ class ScriptedBackend:
                 ),
             )
 
-    def measure(self, pair: ScriptedPair, sweep, point: int) -> Iterator[Measured | int | None]:
-        traces = [self._trace(pair, pair.encode(one.item.prompt), sweep.points[point]) for one in sweep.prompts]
-        yield sum(len(trace.rounds) for trace in traces)
-        seconds = sum((trace.seconds for trace in traces), Seconds())
-        yield Measured(point, sum(len(trace.output_ids) for trace in traces), len(traces), len(traces), seconds)
+    def measure(self, pair: ScriptedPair, sweep, points) -> Iterator[tuple[Measured, ...] | int | None]:
+        measured = []
+        for point in points:
+            traces = [self._trace(pair, pair.encode(one.item.prompt), sweep.points[point]) for one in sweep.prompts]
+            yield sum(len(trace.rounds) for trace in traces)
+            seconds = sum((trace.seconds for trace in traces), Seconds())
+            tokens = sum(len(trace.output_ids) for trace in traces)
+            measured.append(Measured(point, tokens, len(traces), len(traces), seconds))
+        yield tuple(measured)
 
     def _trace(self, pair: ScriptedPair, prompt: Prompt, config: DecodeConfig) -> Trace:
         recorder = ScriptedRecorder(pair, prompt, config)

@@ -2,8 +2,11 @@
 
 import pytest
 
+from explorer.analysis.sweep import PromptRuns, Sweep
 from explorer.config import DecodeConfig
 from explorer.engine.decode import decode
+from explorer.errors import UserError
+from explorer.prompts import PromptItem
 from explorer.ui import backend as module
 from explorer.ui.backend import Backend
 
@@ -49,3 +52,31 @@ def test_a_baseline_nobody_waits_for_ends(slow, pair):
     next(step)
     step.close()
     assert len(list(slow.decode(pair, pair.encode("again"), CONFIG))) > 0, "the models' thread is free again"
+
+
+def test_a_sweep_comes_prompt_by_prompt_and_a_point_is_measured(slow, pair):
+    """The page called the sweep by a signature it no longer had: only a scripted backend was tested."""
+    items = [PromptItem("hello there"), PromptItem("one two")]
+    points = slow.points(CONFIG, [0.0, 0.4], [1], [4])
+    steps = list(slow.sweep(pair, items, points))
+    done = [step for step in steps if isinstance(step, PromptRuns)]
+    assert [one.item for one in done] == items
+    passes = [step for step in steps if isinstance(step, int)]
+    assert passes == list(range(1, sum(len(one.passes) for one in done) + 1))
+    sweep = Sweep(pair.provenance(), points, tuple(done))
+    measured = [step for step in slow.measure(pair, sweep, [0, 3]) if step is not None][-1]
+    assert [one.point for one in measured] == [0, 3]
+    assert all(one.same_ids == one.prompts == 2 for one in measured)
+
+
+def test_a_sweep_nobody_waits_for_ends(slow, pair):
+    running = slow.sweep(pair, [PromptItem("hello there")], slow.points(CONFIG, [0.1], [1], [4]))
+    next(running)
+    running.close()
+    again = slow.sweep(pair, [PromptItem("hello there")], slow.points(CONFIG, [0.1], [1], [4]))
+    assert any(isinstance(step, PromptRuns) for step in again), "the models' thread is free again"
+
+
+def test_a_prompt_that_cannot_run_is_refused(slow, pair):
+    with pytest.raises(UserError, match="prompt 1"):
+        list(slow.sweep(pair, [PromptItem("word " * 300)], slow.points(CONFIG, [0.1], [1], [4])))

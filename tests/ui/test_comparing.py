@@ -62,7 +62,12 @@ def test_three_runs_in_turn_and_where_they_part(handlers):
     assert all(later.startswith(earlier) for earlier, later in zip(texts, texts[1:])), "the text only grows"
     head, *rest = events(texts[-1])
     assert [config["rule"] for config in head["configs"]] == ["autoregressive", "exact", "fly"]
-    assert [event["side"] for event in rest if "side" in event] == [0, 1, 2]
+    side, order = None, []
+    for event in rest:
+        side = event.get("side", side)
+        order += [side] if "d" in event else []
+    assert order[:4] == [0, 1, 2, 0], "in turn, so that a machine whose speed drifts slows them alike"
+    assert set(order) == {0, 1, 2}
     ends = [event for event in rest if "end" in event]
     assert [end["summary"]["tokens"] for end in ends] == [24, 24, 24]
     assert "fidelity" not in ends[0]["summary"]
@@ -101,6 +106,17 @@ def test_stopping_keeps_what_is_there():
     assert found[-1] == {"phase": "stopped"}
     assert not any("apart" in event for event in found)
     assert backend.closed >= 3, "no run is left open"
+
+
+def test_stopping_before_the_first_round_leaves_nothing():
+    backend = ScriptedBackend(Script(STORY.rounds, threading.Semaphore(0)))
+    handlers, session = comparing.Comparing(backend), comparing.CompareSession()
+    handlers.prepare(session, *form())
+    running = handlers.run(session, *form())
+    first = next(running)
+    session.stopping = True
+    *_, last = [first, *running]
+    assert events(last[0])[-1] == {"phase": "stopped"}
 
 
 def test_a_failure_is_told_and_the_page_goes_on(handlers):

@@ -175,14 +175,14 @@ def test_a_point_is_measured_beside_its_model(handlers):
     point = session.sweep.swept[0]
     handlers.prepare_measure(session, SimpleNamespace(point=point))
     outputs = list(handlers.measure(session))
-    one = next(event["measured"] for event in events(outputs[-1][0]) if "measured" in event)
-    assert one["point"] == point
-    assert one["modelled"] == session.points[point].tokens_per_second
-    assert one["speed"] == session.sweep.measured[0].tokens_per_second
+    plain, one = [event["measured"] for event in events(outputs[-1][0]) if "measured" in event]
+    assert (plain["point"], one["point"], plain["times"]) == (0, point, 1.0)
+    assert one["modelled"] == session.points[point].times_plain
+    assert one["speed"] == session.sweep.measured[1].tokens_per_second == one["times"] * plain["speed"]
     assert (one["same"], one["prompts"]) == (2, 2)
     handlers.prepare_measure(session, SimpleNamespace(point=point))
     list(handlers.measure(session))
-    assert len(session.sweep.measured) == 1, "measured anew, not twice"
+    assert [one.point for one in session.sweep.measured] == [0, point], "measured anew, not twice"
 
 
 @pytest.mark.parametrize("point", [None, "1", -1, 99])
