@@ -24,6 +24,7 @@ from explorer.pacer.layer import PreVerificationLayer
 from explorer.pacer.metrics import auc, auc_within, brier
 
 FASTER = 10  # times the rate for what does not start from the draft's own weights
+SCALARS = 100  # times the rate for the few numbers between the draft's own probabilities and the output
 WARM_UP = 0.03
 NUMBERS = ("longest", "tail", "epochs", "batch", "rate", "negative_weight", "seed")
 
@@ -129,9 +130,12 @@ def train(
     """
     folder.mkdir(parents=True, exist_ok=True)
     accelerator = accelerator or Accelerator()
-    fresh = [p for name, p in layer.named_parameters() if not name.startswith("block.")]
+    groups_by_scale: dict[int, list[torch.nn.Parameter]] = {1: [], FASTER: [], SCALARS: []}
+    for name, parameter in layer.named_parameters():
+        scale = 1 if name.startswith("block.") else SCALARS if name in ("sureness", "head.bias") else FASTER
+        groups_by_scale[scale].append(parameter)
     optimizer = torch.optim.AdamW(
-        [{"params": list(layer.block.parameters()), "scale": 1}, {"params": fresh, "scale": FASTER}],
+        [{"params": parameters, "scale": scale} for scale, parameters in groups_by_scale.items()],
         lr=0.0, betas=(0.9, 0.98), weight_decay=0.01,
     )  # fmt: skip
     at = {"recipe": json.dumps(asdict(recipe)), "texts": len(texts), "epoch": 0, "group": 0, "step": 0, "best": {}}
