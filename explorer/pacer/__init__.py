@@ -155,7 +155,7 @@ def _evaluate(args: argparse.Namespace, name: str) -> None:
         del pair
         if args.measure:
             args.measure.write_text(json.dumps(asdict(costs), indent=1), encoding="utf-8")
-    settings, held_out, _ = read_folder(args.data, args.held_out, recipe.config)
+    settings, held_out, _ = read_folder(args.data, args.held_out, recipe.config, training=False)
     figures, choice = evaluate(layer, held_out, recipe, frozenset(settings["stop_ids"]), costs, args.longest)
     print(markdown(figures))
     if args.choose:

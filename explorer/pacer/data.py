@@ -97,13 +97,15 @@ def shard_paths(folder: Path) -> list[Path]:
     return sorted(folder.glob("shard-*.safetensors"))
 
 
-def read_folder(folder: Path, held_out: int, config: DecodeConfig) -> tuple[dict[str, Any], list[Text], list[Text]]:
+def read_folder(
+    folder: Path, held_out: int, config: DecodeConfig, training: bool = True
+) -> tuple[dict[str, Any], list[Text], list[Text]]:
     """The settings of a collection, the texts of its first `held_out` shards, and all others but those of the same prompts.
 
-    Raises UserError where there is too little of it, or where it does not tell the outcome of the rule of `config`.
+    Raises UserError where there is too little of it (training: some beside those held out), or where it does not tell the outcome of the rule of `config`.
     """
     paths = shard_paths(folder)
-    if len(paths) <= held_out:
+    if len(paths) < held_out + training:
         raise UserError(f"{folder} holds {len(paths)} shards, {held_out} of them held out: run `pacer collect` first")
     settings = parse_json((folder / "settings.json").read_bytes())
     if config.rule == "fly":
