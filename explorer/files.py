@@ -1,0 +1,33 @@
+"""Writing files: complete or not there, so that a full disk or a killed process leaves no half of one; names that are no paths."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+
+def safe_name(text: str) -> str:
+    """A text as part of a file's name: letters, digits and a few marks, never a path, at most 80 characters."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", text).strip("-.")[:80] or "unnamed"
+
+
+def write_whole(path: str | Path, text: str, encoding: str = "utf-8") -> None:
+    """Write a text with its line ends as they are; what stood there before stays until all of it is on disk.
+
+    A device or a pipe is written to as it is. Raises OSError, and then leaves nothing new behind.
+    """
+    target = Path(path).resolve()  # the file a link points to, not the link
+    data = text.encode(encoding)
+    if target.exists() and not target.is_file():
+        target.write_bytes(data)
+        return
+    part = target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        part.write_bytes(data)
+        os.replace(part, target)
+    except BaseException as error:
+        part.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise OSError(error.errno, error.strerror, str(path)) from error
+        raise
