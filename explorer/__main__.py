@@ -280,7 +280,7 @@ def _run(args: argparse.Namespace) -> int:
 
     pair = load_pair(args.pair or default_pair(), args.device, args.dtype, progress=say)
     prompt = pair.encode(text, config.raw_prompt)
-    if config.length == "pacer":
+    if config.needs_layer:
         from explorer.pacer.shipped import attach, card_for, with_choice
 
         cards = attach(pair, args.pacer_layer)

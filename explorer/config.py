@@ -97,17 +97,19 @@ class DecodeConfig:
         "Length policy",
         "When drafting stops. fixed: after K tokens. pacer: when a block's predicted acceptance is below its threshold. "
         "confidence: after a token of low probability. entropy: after a token of high entropy. heuristic: K of the last round, "
-        "plus 2 if all of it was kept, else minus 1.",
-        choices=("fixed", "pacer", "confidence", "entropy", "heuristic"),
+        "plus 2 if all of it was kept, else minus 1. adaedl: after a token whose entropy bounds its acceptance below a threshold "
+        "that follows the rounds. survival: when PACER's layer finds it likely that a token drafted so far is refused.",
+        choices=("fixed", "pacer", "confidence", "entropy", "heuristic", "adaedl", "survival"),
     )
     draft_length: int = _knob(int, 8, "Draft length K", "Tokens drafted per round, at most.", low=1, high=64, step=1)
     block_size: int = _knob(
-        int, 4, "Block size b", "PACER: tokens drafted between two decisions.", low=1, high=16, step=1
+        int, 4, "Block size b", "PACER and survival: tokens drafted between two decisions.", low=1, high=16, step=1
     )
     threshold: float = _knob(
         float, 0.5, "Threshold t",
         "pacer: predicted acceptance that the first block needs. confidence: least probability of a token to go on. "
-        "entropy: largest sqrt(0.15 * entropy in nats) of a token to go on.",
+        "entropy: largest sqrt(0.15 * entropy in nats) of a token to go on. adaedl: least acceptance to go on, at first. "
+        "survival: largest chance to go on that a token so far is refused.",
         low=0.0, high=1.0, step=0.01,
     )  # fmt: skip
     growth: float = _knob(
@@ -120,7 +122,7 @@ class DecodeConfig:
     )  # fmt: skip
     least_draft: int = _knob(
         int, 0, "Least draft length",
-        "PACER: drafts are not ended before this many tokens. FLy can defer nothing in a draft of W tokens or fewer.",
+        "PACER and survival: drafts are not ended before this many tokens. FLy can defer nothing in a draft of W tokens or fewer.",
         low=0, high=64, step=1,
     )  # fmt: skip
     max_new_tokens: int = _knob(
@@ -138,10 +140,15 @@ class DecodeConfig:
             knob.check(getattr(self, knob.name))
         if self.window == 0 and self.window_includes_mismatch:
             raise ConfigError("Window W must be at least 1 when the window includes the mismatch")
-        if self.drafter == "lookup" and self.length in ("pacer", "confidence", "entropy"):
+        if self.drafter == "lookup" and self.length not in ("fixed", "heuristic"):
             raise ConfigError(
                 f"Length policy {self.length} needs a draft model, prompt lookup alone has none: choose the drafter model or model+lookup"
             )
+
+    @property
+    def needs_layer(self) -> bool:
+        """Whether the length policy reads the scores of a trained pre-verification layer."""
+        return self.length in ("pacer", "survival")
 
     @property
     def theta_is_never(self) -> bool:
@@ -203,13 +210,16 @@ PRESETS = {
 # What a length policy starts from: thresholds of one mean nothing to another, and only a policy that stops early can afford a large K.
 POLICY_DEFAULTS: dict[str, dict[str, Any]] = {
     "fixed": {"draft_length": 8},
-    "pacer": {"draft_length": 24, "threshold": 0.5, "growth": 1.05},
+    "pacer": {"draft_length": 24, "threshold": 0.5, "growth": 1.05, "block_size": 4, "least_draft": 0},
     "confidence": {
         "draft_length": 20,
         "threshold": 0.4,
     },  # transformers' assistant_confidence_threshold, num_assistant_tokens
     "entropy": {"draft_length": 24, "threshold": 0.3},  # SVIP, arXiv 2411.18462: sqrt(c H) > h with c 0.15, h 0.3
     "heuristic": {"draft_length": 20},  # transformers' num_assistant_tokens_schedule
+    "adaedl": {"draft_length": 24, "threshold": 0.4},  # arXiv 2410.18351; K and the first threshold are ours
+    # SpecDec++, arXiv 2405.19715: every token is decided on, drafts have 2 to 20 of them
+    "survival": {"draft_length": 20, "threshold": 0.3, "block_size": 1, "least_draft": 2},
 }
 
 # The two measures are not interchangeable, so switching the measure switches theta to a value made for it.

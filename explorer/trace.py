@@ -83,11 +83,13 @@ def judge_rows(
 
 @dataclass(frozen=True)
 class Block:
-    """One block of drafted tokens that a length policy scored before going on: PACER's record of a decision."""
+    """One block of drafted tokens that a length policy scored before going on, and its decision: PACER's, AdaEDL's, survival's."""
 
     size: int
     scores: tuple[float, ...]
-    mean: float | None  # None for an unscored remainder at a stop id or at the end of the room
+    # What was compared with the threshold: PACER's statistic of the scores, AdaEDL's bound, the survival product of the whole
+    # draft so far. None for an unscored remainder at a stop id or at the end of the room.
+    mean: float | None
     threshold: float | None
     passed: bool
 

@@ -189,8 +189,8 @@ def make_drafter(pair: Pair, target: Context | PackedContext, config: DecodeConf
     if config.drafter == "lookup":
         return LookupDrafter(sampler, pair.vocab_size, pair.stop_ids)
     kind = LookupModelDrafter if config.drafter == "model+lookup" else ModelDrafter
-    context = pair.open_draft(target, states=config.length == "pacer")
-    return kind(context, sampler, pair.stop_ids, entropies=config.length == "entropy")
+    context = pair.open_draft(target, states=config.needs_layer)
+    return kind(context, sampler, pair.stop_ids, entropies=config.length in ("entropy", "adaedl"))
 
 
 def check_prompt(pair: Pair, prompt_ids: list[int], config: DecodeConfig) -> None:

@@ -44,7 +44,7 @@ def decode_grid(pair: Pair, prompt_ids: list[int], configs: Sequence[DecodeConfi
 
 def _drafting(config: DecodeConfig) -> DecodeConfig:
     """The setting without what only the verdicts depend on. PACER's layer is one for each rule."""
-    rule = config.rule if config.rule == "autoregressive" or config.length == "pacer" else "exact"
+    rule = config.rule if config.rule == "autoregressive" or config.needs_layer else "exact"
     return replace(config, rule=rule, theta=0.0, window=1, entropy="normalized", window_includes_mismatch=False)
 
 

@@ -16,7 +16,7 @@ round   v new vocabulary: pieces of text, numbered on from 0 over the whole run;
         q [K] the draft's probability or null, p [K] the target's of the drafted token, r [K + 1] of its choice
         a [K + 1] the target's likeliest tokens: [token, probability, token, probability, ..]
         f [K] where each token was drafted (left out: all by the draft model)
-        b PACER's blocks [[size, mean, threshold, passed, score, ..], ..] (left out: none)
+        b the length policy's decided blocks [[size, mean, threshold, passed, score, ..], ..] (left out: none)
         x {position: [text added, bytes as hex]} where an emitted token adds another text than its piece (a split character)
         s seconds [prefill, draft, preverify, verify, other]
 phase   phase, and optionally a message

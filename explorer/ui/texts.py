@@ -50,6 +50,8 @@ LENGTH_LABELS = {
     "confidence": "Confidence",
     "entropy": "Entropy",
     "heuristic": "Heuristic",
+    "adaedl": "AdaEDL",
+    "survival": "Survival",
 }
 ENTROPY_LABELS = {"normalized": "Normalized", "top3": "Top 3"}
 
@@ -62,7 +64,7 @@ WARM_LOADING = "loading into memory. You can press Run already."
 WARM_READY = "in memory."
 WARM_FAILED = "could not be loaded ahead"
 
-NO_PACER_LAYER = "PACER needs a layer trained for its pair, and none ships for {pair} (there is one for: {pairs}). Choose another length policy"
+NO_PACER_LAYER = "this length policy needs a PACER layer trained for its pair, and none ships for {pair} (there is one for: {pairs}). Choose another length policy"
 PROMPT_TOO_LONG = "the prompt has {size:,} characters, this page takes at most {limit:,}: shorten it"
 IMPORT_REFUSED = "{name} is no record of a run: {reason}"
 IMPORT_TITLE = "Nothing was opened"
@@ -237,7 +239,7 @@ VIEW: dict[str, Any] = {
         "outcome_alone": "no draft, one token from the target",
         "columns": "Positions of the round",
         "own": "own",
-        "rows": {"position": "Position", "draft": "Draft says", "target": "Target says", "verdict": "Verdict", "entropy": "Target's doubt", "window": "Look-ahead", "blocks": "PACER"},
+        "rows": {"position": "Position", "draft": "Draft says", "target": "Target says", "verdict": "Verdict", "entropy": "Target's doubt", "window": "Look-ahead", "blocks": "Draft goes on"},
         "agrees": "the same",
         "sources": {"lookup": "looked up"},
         "was": "in the run: {kind}",
@@ -250,7 +252,11 @@ VIEW: dict[str, Any] = {
             "shut": "below θ",
             "stop": "stop token",
         },
-        "blocks": {"passed": "mean {mean}, threshold {threshold}: go on", "stopped": "mean {mean}, threshold {threshold}: stop", "unscored": "not scored"},
+        "policies": {"pacer": "PACER", "adaedl": "AdaEDL", "survival": "Survival"},
+        # What a policy compares with its threshold, in a block and in a sentence.
+        "scores": {"mean": "mean", "min": "smallest", "product": "product", "adaedl": "bound", "survival": "survival"},
+        "scored": {"mean": "a block's mean score", "min": "a block's smallest score", "product": "a block's product of scores", "adaedl": "a token's least acceptance, by its entropy,", "survival": "the predicted chance that all of it is kept,"},
+        "blocks": {"passed": "{score} {mean}, threshold {threshold}: go on", "stopped": "{score} {mean}, threshold {threshold}: stop", "unscored": "not scored"},
         "sentence": {
             "alone": "No draft: the target wrote {token} itself.",
             "kept": "{kept} of {size} drafted tokens kept.",
@@ -261,8 +267,8 @@ VIEW: dict[str, Any] = {
             "rejected:stop": "At {position} the draft says {draft}, the target {target}: a stop token is never loosened, refused.",
             "rejected": "At {position} the draft says {draft}, the target {target}: refused.",
             "bonus": "All kept, so the target adds {token}.",
-            "stopped": "PACER ended the draft after {size}: a block's mean score {mean} is below its threshold {threshold}. Rightly so, the draft was cut at {cut} already.",
-            "stopped_early": "PACER ended the draft after {size}: a block's mean score {mean} is below its threshold {threshold}. All of it was kept, so more might have been.",
+            "stopped": "{policy} ended the draft after {size}: {score} {mean} is below its threshold {threshold}. Rightly so, the draft was cut at {cut} already.",
+            "stopped_early": "{policy} ended the draft after {size}: {score} {mean} is below its threshold {threshold}. All of it was kept, so more might have been.",
         },
     },
     "gauges": {
