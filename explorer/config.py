@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, get_args
 
 from explorer.errors import UserError
-from explorer.verdicts import Rule
+from explorer.verdicts import LOOSE_RULES, Rule
 
 ENTROPY_MEASURES = ("normalized", "top3")
 ENTROPY_MAXIMUM = {"normalized": 1.0, "top3": math.log(3)}
@@ -67,8 +67,12 @@ class DecodeConfig:
     """The settings of one run. Frozen and checked: a DecodeConfig that exists is valid."""
 
     rule: str = _knob(
-        str, "fly", "Rule", "How the target verifies: alone, exact match, or FLy's loose rule.", choices=get_args(Rule)
-    )
+        str, "fly", "Rule",
+        "How the target verifies: alone, exact match, or a loose rule. fly: keeps a mismatch where the target is unsure and the draft "
+        "goes on well. Greedy only: typical (Medusa): where the target finds the token likely enough; topk: among its k likeliest; "
+        "margin (as MARS): its close runner-up; kl: where draft and target think alike.",
+        choices=get_args(Rule),
+    )  # fmt: skip
     theta: float = _knob(
         float, 0.05, "Theta", "A mismatch may be deferred where the target's entropy is at least this.",
         low=0.0, high=1.2, step=0.005,
@@ -84,6 +88,29 @@ class DecodeConfig:
     window_includes_mismatch: bool = _knob(
         bool, False, "Window includes the mismatch", "The released code's counting: W - 1 tokens must follow, not W."
     )
+    typical_epsilon: float = _knob(
+        float, 0.09, "Typical epsilon", "typical: a mismatch is kept above this probability, whatever the entropy.",
+        low=0.0, high=1.0, step=0.01,
+    )  # fmt: skip
+    typical_delta: float = _knob(
+        float, 0.3, "Typical delta", "typical: or above this times exp(-entropy in nats), where that is less.",
+        low=0.0, high=1.0, step=0.01,
+    )  # fmt: skip
+    top_k: int = _knob(
+        int, 2, "Top k", "topk: a mismatch is kept among the target's k likeliest tokens; 1 keeps none.", low=1, high=8, step=1
+    )  # fmt: skip
+    margin: float = _knob(
+        float, 1.0, "Margin", "margin: the target's second choice is kept at most this many nats behind its first.",
+        low=0.0, high=10.0, step=0.05,
+    )  # fmt: skip
+    kl_limit: float = _knob(
+        float, 0.3, "KL limit", "kl: a mismatch is kept where KL(target || draft) is below this, in nats.",
+        low=0.0, high=10.0, step=0.05,
+    )  # fmt: skip
+    kl_confidence: float = _knob(
+        float, 0.9, "KL confidence", "kl: nothing is kept where the target's likeliest token is more probable than this.",
+        low=0.0, high=1.0, step=0.01,
+    )  # fmt: skip
     drafter: str = _knob(
         str,
         "model",
@@ -145,6 +172,15 @@ class DecodeConfig:
                 f"Length policy {self.length} needs a draft model, prompt lookup alone has none: choose the drafter model or model+lookup"
             )
 
+        if self.temperature and self.rule in LOOSE_RULES and LOOSE_RULES[self.rule].greedy_only:
+            raise ConfigError(
+                f"Rule {self.rule} is defined for greedy decoding only: set the temperature to 0, or choose fly or exact"
+            )
+        if self.drafter == "lookup" and self.rule == "kl":
+            raise ConfigError(
+                "Rule kl compares the draft model's distribution with the target's, and prompt lookup alone has none: choose the drafter model or model+lookup"
+            )
+
     @property
     def needs_layer(self) -> bool:
         """Whether the length policy reads the scores of a trained pre-verification layer."""
@@ -165,6 +201,8 @@ class DecodeConfig:
             )
         if self.rule == "fly" and self.theta_is_never:
             notes.append("Theta is above the largest possible entropy: no mismatch is ever deferred.")
+        if self.rule == "topk" and self.top_k == 1:
+            notes.append("The target's likeliest token alone: topk with k = 1 equals the exact rule.")
         return tuple(notes)
 
     def with_preset(self, name: str) -> DecodeConfig:
@@ -193,6 +231,9 @@ def _preset(label: str, source: str, entropy: str, theta: float, window: int, in
     settings = {"entropy": entropy, "theta": theta, "window": window, "window_includes_mismatch": includes}
     return Preset(label, source, settings)
 
+
+# The rule and every knob that only verdicts depend on: what a recorded run can be judged again under.
+RULE_KNOBS = ("rule", *dict.fromkeys(name for rule in LOOSE_RULES.values() for name in rule.knobs))
 
 PRESETS = {
     "explorer": _preset(
