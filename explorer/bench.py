@@ -92,7 +92,7 @@ def main(args: argparse.Namespace) -> int:
     lengths = args.draft_length or [DecodeConfig().draft_length]
     base = DecodeConfig(max_new_tokens=args.max_new_tokens)
     items = read_prompts(args.prompts)[: args.limit]
-    name = args.pair or default_pair()
+    name = args.pair or default_pair(args.device)
     pair = load_pair(name, args.device, args.dtype, progress=_say)
     resident = _resident_bytes()
     prompts = [list(pair.encode(item.prompt).ids) for item in items]

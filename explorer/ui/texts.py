@@ -436,6 +436,10 @@ TUNE_LEAD = (
     "Sweep theta and W over several prompts, see what loosening wins and what it costs, and take the fastest point within a limit. "
     "Greedy decoding is deterministic, so every distinct round is computed once, whatever the number of points."
 )
+TUNE_LOAN = (
+    "This Space lends a GPU for at most two minutes at a time, out of each visitor's daily quota. A sweep keeps the prompts that are "
+    "through by then; longer sweeps, and training PACER's layer, need a machine of your own: python -m explorer sweep, python -m explorer pacer."
+)
 TUNE_PROMPTS = "Prompts"
 TUNE_SOURCES = {
     "checkable": "Shipped, with answers that can be checked",
