@@ -37,3 +37,4 @@ record 06-explain-exact --rule exact --max-new-tokens 96 --pair "$larger" --prom
 record 07-story-small --prompt "$story"
 record 08-letter-small --prompt "$letter"
 record 09-explain-weak-draft --pair smollm2-135m-distilled --max-new-tokens 96 --prompt "$sky"
+record 12-story-alone --rule autoregressive --max-new-tokens 96 --prompt "$story"
