@@ -127,7 +127,7 @@ function makeLesson({ runs, show, place, guard, onStep, onLeave }) {
 
   // A text with its values; a token is quoted anew wherever it is named. Figures of a check come as numbers.
   const told = (template, values) => fill(template, values).map((part) =>
-    typeof part === "number" ? short(part) : part.token === undefined ? part : quote(part.token));
+    typeof part === "number" ? (Number.isInteger(part) ? String(part) : short(part)) : part.token === undefined ? part : quote(part.token));
 
   const answerOf = ({ at, run }) => (at.position < run.rounds[at.round].size ? say(words.answer, { position: at.position + 1 }) : words.answer_all);
 
