@@ -179,7 +179,8 @@ function makeLesson({ runs, show, place, guard, onStep, onLeave }) {
     };
     return {
       ...mismatch(place), ...(other ? mismatch(other, "other_") : {}),
-      theta: short(settings.theta), own_theta: short(run.head.config.theta), w: settings.window, k: run.head.config.draft_length, position: position + 1,
+      theta: short(settings.theta), own_theta: short(run.head.config.theta), w: settings.window, k: run.head.config.draft_length,
+      block: run.head.config.block_size, first: short(run.head.config.threshold), growth: short(run.head.config.growth), position: position + 1,
       behind: rest, left: rest, m: nextMismatch(round, position) ?? "", own: TEXT.lanes.own,
       passes: run.rounds.length, tokens: run.tokens.length, device: end.provenance.device,
       pass_ms: perPass(summary.seconds.verify), alone_ms: summary.baseline_speed ? Math.round(1000 / summary.baseline_speed) : "–",

@@ -44,6 +44,13 @@ const roundOf = (draft, target) => (run) => {
 
 const verdictAt = ({ run, judged }, place) => judged(run.rounds[place.round]).verdicts[place.position];
 const thrownAway = (round, judgement) => round.size - judgement.kept;
+// The first round that drafted as many tokens as it may, and kept them all.
+const firstWhole = (run) => {
+  const round = run.rounds.find(({ size, judged }) => size === run.head.config.draft_length && judged.kept === size);
+  return round ? { round: round.index, position: 0 } : null;
+};
+// The block at which a length policy ended the draft, undefined where none did.
+const stoppedBy = (round) => round.blocks.find((block) => !block.passed && block.mean !== null);
 // How many drafted tokens behind a position match in a row: the largest window it could have.
 const longestWindow = (round, position) => (nextMismatch(round, position) ?? round.size - position) - 1;
 
@@ -110,6 +117,15 @@ const LESSON = [
       const round = run.rounds[at.round], { kept } = judged(round);
       const values = { round: at.round + 1, size: round.size, kept, wasted: thrownAway(round, judged(round)) };
       return values.wasted === most ? solved(values) : unsolved("less", values);
+    },
+  },
+  {
+    name: "pacer", run: "10-repeat-pacer", parts: ["scrubber", "lanes"], controls: [],
+    find: firstWhole,
+    check({ run, at, judged }) {
+      const round = run.rounds[at.round], stopped = stoppedBy(round), values = { round: at.round + 1, size: round.size, kept: judged(round).kept };
+      const worst = Math.max(...run.rounds.map((one) => thrownAway(one, judged(one))));
+      return stopped ? solved({ ...values, mean: stopped.mean, threshold: stopped.threshold, worst }) : unsolved("passed", values);
     },
   },
   {

@@ -108,6 +108,15 @@ LESSON: dict[str, Any] = {
                 "right": "Round {round}: {size} drafted, {kept} kept. Drafting took {drafting} of this run's time, measured. A draft should end where it is about to fail: that takes a stop rule.",
             },
         },
+        "pacer": {
+            "title": "PACER ends a draft in time",
+            "text": "PACER drafts in blocks of {block}. After each, a small trained layer predicts how likely its tokens are to be kept, from the draft's own hidden states: the target has not seen them yet. If their mean is below the threshold t = {first}, the draft ends and goes to the target. Every block that passes multiplies t by ρ, here {growth}. So a draft grows to {k} where the text repeats itself, as in this round, and stays short where it does not.",
+            "question": "Find the round in which a block stopped the draft.",
+            "notes": {
+                "passed": "Round {round}: no block says stop. This draft ended at its largest length, or with the text.",
+                "right": "Round {round}: {mean} was below {threshold}, so the draft ended after {size} tokens, and the target kept {kept}. A prediction can be wrong both ways: in another round of this run {worst} drafted tokens were thrown away. PACER decides how far to draft, never what is kept.",
+            },
+        },
         "tune": {
             "title": "Tune by eye",
             "text": "Not every kept token is harmless. Here FLy kept {draft} where the target wanted {target} ({r}): now the bottle is full of water, and two sentences on a message is found in it. Before that, {other_draft} for {other_target} was only another way to say it.",

@@ -133,6 +133,18 @@ def test_a_long_draft_is_kept_whole_once_and_wasted_once(shown):
     assert wasted.count(max(wasted)) <= 2
 
 
+def test_pacer_ends_some_drafts_and_not_all(shown):
+    trace, round_, _ = shown("pacer")
+    assert trace.config.length == "pacer"
+    ended = [any(block.mean is not None and not block.passed for block in one.blocks) for one in trace.rounds]
+    assert any(ended)
+    assert not all(ended)
+    kept = [len(one.committed) - 1 for one in trace.rounds]
+    assert max(kept) == trace.config.draft_length, "it grows to its largest length"
+    assert any(len(one.drafted) - count > 10 for one, count in zip(trace.rounds, kept)), "and is wrong once"
+    assert round_.blocks and kept[trace.rounds.index(round_)] == max(kept)
+
+
 def test_theta_can_tell_the_slip_from_the_other_way_to_say_it(shown, traces):
     trace, slip, at = shown("tune")
     _, harmless, position = shown("holds")
@@ -174,6 +186,7 @@ ANSWERS = [
     ({"name": "breaks", "settings": {"window": 1}}, {"name": "breaks", "settings": {"window": 2}}),
     ({"name": "edge", "answer": {"position": 4}}, {"name": "edge", "answer": {"position": 5}}, {"name": "edge", "answer": {"position": 3}}, {"name": "edge", "answer": {"round": 0}}),
     ({"name": "longer", "at": {"round": 8}}, {"name": "longer", "at": {"round": 0}}),
+    ({"name": "pacer", "at": {"round": 0}}, {"name": "pacer", "at": {"round": 1}}),
     ({"name": "tune", "settings": {"theta": 0.2}}, {"name": "tune", "settings": {"theta": 0.1}}, {"name": "tune", "settings": {"theta": 0.4}}),
     ({"name": "lost", "at": {"round": 1, "position": 4}}, {"name": "lost", "at": {"round": 0, "position": 4}}, {"name": "lost", "at": {"round": 3, "position": 0}}),
     ({"name": "predict", "answer": {"position": 4}}, {"name": "predict", "answer": {"position": 1}}, {"name": "predict", "answer": {"position": 6}}, {"name": "predict", "answer": {"round": 0}}),
