@@ -1,15 +1,9 @@
-"""Writing files: complete or not there, so that a full disk or a killed process leaves no half of one; names that are no paths."""
+"""Writing files so that they are complete or not there: a full disk or a killed process leaves no half of one."""
 
 from __future__ import annotations
 
 import os
-import re
 from pathlib import Path
-
-
-def safe_name(text: str) -> str:
-    """A text as part of a file's name: letters, digits and a few marks, never a path, at most 80 characters."""
-    return re.sub(r"[^A-Za-z0-9._-]+", "-", text).strip("-.")[:80] or "unnamed"
 
 
 def write_whole(path: str | Path, text: str, encoding: str = "utf-8") -> None:

@@ -18,11 +18,10 @@ from explorer.analysis.points import Limit, Point, csv_of, points_of
 from explorer.analysis.sweep import PromptRuns, Sweep
 from explorer.config import ConfigError, DecodeConfig, knobs
 from explorer.errors import UserError
-from explorer.files import safe_name
 from explorer.prompts import CHECKABLE, EXAMPLES, PromptItem, read_prompts, typed_prompts
 from explorer.ui import sweep_lines, texts
 from explorer.ui.backend import Backend
-from explorer.ui.callbacks import PROMPT_LIMIT, failure, message_of, refusal
+from explorer.ui.callbacks import PROMPT_LIMIT, failure, file_part, message_of, refusal
 from explorer.ui.controls import config_of
 from explorer.ui.limits import UPLOAD_LIMIT
 from explorer.ui.lines import line
@@ -208,7 +207,7 @@ class Tuning:
         sweep = session.sweep
         if sweep is None:
             return gr.skip(), gr.skip()
-        table, record = (folder / f"sweep-{safe_name(session.pair)}-{session.run}.{kind}" for kind in ("csv", "json"))
+        table, record = (folder / f"sweep-{file_part(session.pair)}-{session.run}.{kind}" for kind in ("csv", "json"))
         table.write_text(csv_of(sweep, session.points), encoding="utf-8", newline="")
         sweep.save(record)
         return tuple(gr.update(value=str(path), visible=True) for path in (table, record))
