@@ -56,14 +56,6 @@ function badge(kind, kinds) {
   return make("span", `badge ${kindClass(kind)}`, make("b", "", words.mark), " " + words.name);
 }
 
-// How far behind a position the next mismatch follows; undefined where none does.
-const nextMismatch = (round, position) => {
-  const next = round.match.indexOf(false, position + 1);
-  return next < 0 ? undefined : next - position;
-};
-
-const following = (settings) => (settings.window_includes_mismatch ? Math.max(0, settings.window - 1) : settings.window);
-
 function reason({ run, round, position, judged, settings }) {
   const sentences = TEXT.reasons;
   const text = (token) => quote(run.pieces[token].text);

@@ -67,3 +67,12 @@ function disagreements(round) {
   round.match.forEach((match, position) => { if (!match) found.push(position); });
   return found;
 }
+
+// How far behind a position the next mismatch follows; undefined where none does.
+const nextMismatch = (round, position) => {
+  const next = round.match.indexOf(false, position + 1);
+  return next < 0 ? undefined : next - position;
+};
+
+// How many tokens behind a mismatch must match, in either counting.
+const following = (settings) => (settings.window_includes_mismatch ? Math.max(0, settings.window - 1) : settings.window);

@@ -49,8 +49,19 @@ const refused = make("input");
 refused.type = "checkbox";
 refused.addEventListener("change", () => { strip.root.classList.toggle("with-refused", refused.checked); share.note(); });
 const notes = make("div", "run-notes");
+const lesson = ALONE ? null : makeLesson({
+  runs: props.runs ?? [], place: () => document.getElementById("lesson"),
+  show(name, find, parts) {
+    root.dataset.lesson = parts.join(" ");
+    arrive({ run: name, pair: null, knobs: {}, view: [], find });
+  },
+  // A run that only this page holds is not pushed aside unasked.
+  guard: () => (!run.head ? null : BUSY.includes(run.phase) ? "busy" : run.head.recorded && !run.head.imported ? null : "own"),
+  onStep: () => share.note(true),
+  onLeave: () => choose("explore"),
+});
 const share = makeShare({
-  state: linkState, onLink: arrive, runNow: () => run, busy: () => Boolean(run.head) && BUSY.includes(run.phase), names: props, alone: ALONE, ask: trigger,
+  state: linkState, step: () => lesson?.now() ?? null, onLink: lead, runNow: () => run, busy: () => Boolean(run.head) && BUSY.includes(run.phase), names: props, alone: ALONE, ask: trigger,
   parts: {
     lanes: () => ({ node: lanes.root, title: TEXT.lanes.title, caption: caption() }),
     rounds: () => ({ node: scrubber.root, title: TEXT.scrubber.title, caption: caption() }),
@@ -111,7 +122,31 @@ function linkState() {
   };
 }
 
-// Go where a link leads; a recorded run is sent for first, if it is another one.
+// Go where the address leads: to a step of the lesson, or to a run or a configuration.
+function lead(found) {
+  if (found?.step === undefined) {
+    endLesson(false);
+    if (found) arrive(found);
+  } else if (lesson?.enter(found.step - 1, false)) choose("learn");
+  else share.refuse("step");
+}
+
+// noted: whether the address should say so.
+function endLesson(noted) {
+  if (!lesson || lesson.now() === null) return;
+  lesson.leave();
+  delete root.dataset.lesson;
+  if (noted) share.note(true);
+  else choose("explore");
+}
+
+// Select a tab of the page.
+function choose(tab) {
+  root.tab = tab;
+  trigger("tab");
+}
+
+// Go where a link or a step leads; a recorded run is sent for first, if it is another one. find: looks a place up in that run.
 function arrive(state) {
   if (state.run && run.head?.run !== `recorded ${state.run}`) {
     linked = state;
@@ -128,16 +163,22 @@ function arrive(state) {
   if (run.head) moved = { ...run.head.config, ...knobs };
   if (thresholds) thresholds.set(knobs);
   else controls.configure(knobs, state.pair);
-  if (ofRun && state.round !== null) {
-    const round = run.rounds[state.round - 1];
-    const position = state.position === null ? round && highlight(round) : state.position - 1;
-    if (!round || position > round.size) { share.refuse("round"); redraw(); return; }
+  if (ofRun && (state.find || state.round !== null)) {
+    const place = state.find ? state.find(run) : placeOf(state);
+    if (!place) { share.refuse("round"); redraw(); return; }
     unpin();
     stopPlaying();
-    if (state.view.includes("pinned")) pin({ round: round.index, position });
-    else go({ round: round.index, position }, false);
+    if (state.view.includes("pinned")) pin(place);
+    else go(place, false);
   }
   redraw();
+}
+
+// The place that a link names, null where the run has none such.
+function placeOf(state) {
+  const round = run.rounds[state.round - 1];
+  const position = state.position === null ? round && highlight(round) : state.position - 1;
+  return round && position <= round.size ? { round: round.index, position } : null;
 }
 
 // What a picture shows: whose run it is, and under which settings.
@@ -184,6 +225,7 @@ function redraw() {
   if (other) whatif.draw(run, again, settings, refusal, BUSY.includes(run.phase));
   else whatif.clear();
   drawCard(judgedBy);
+  if (!linked) lesson?.update({ run, at, settings: judgedBy, judged: judgedOf });
   // An address is written for whoever did something here, and kept true once it is there.
   if (!linked && (!follow || other || location.hash.startsWith("#v="))) share.note();
 }
@@ -445,4 +487,11 @@ drawLegend();
 watch("value", sync);
 sync();
 const link = share.follow();
-if (link) arrive(link);
+if (link) lead(link);
+// The page's tab of the lesson has no parts of its own: while it is chosen, this view is what it shows. A tab says that another
+// is chosen before its panel is on show.
+if (lesson) document.addEventListener("explorer-tab", () => setTimeout(() => {
+  const panel = document.getElementById("learn"), chosen = Boolean(panel) && panel.style.display !== "none";
+  if (chosen && lesson.now() === null) { lesson.enter(lesson.left(), true); share.note(true); }
+  else if (!chosen && lesson.now() !== null) endLesson(true);
+}));

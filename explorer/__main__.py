@@ -127,8 +127,32 @@ def _parser() -> argparse.ArgumentParser:
         action="append",
         help="drafted tokens per round (default 8); may be repeated",
     )
+    bench.add_argument(
+        "--synthetic",
+        metavar="SHAPE",
+        help="instead: forward times of random weights of TARGET+DRAFT, like 7b+0.5b, or sizes like 896x24x14x2x4864+576x2x9x3",
+    )
+    bench.add_argument(
+        "--trace",
+        metavar="TRACE.json",
+        type=Path,
+        action="append",
+        help="with --synthetic: a recorded run whose acceptance is modelled (default: those in examples/runs); may be repeated",
+    )
     bench.add_argument("--out", metavar="F.json", type=Path, help="also write the figures as JSON")
     bench.set_defaults(command=_bench)
+
+    checking = commands.add_parser(
+        "gpu-check", help="the CUDA path against the CPU's, and graphs against eager: one report"
+    )
+    checking.add_argument("--prompts", metavar="N", type=_count, default=3, help="of the examples (default 3)")
+    checking.add_argument("--max-new-tokens", metavar="N", type=_count, default=64, help="tokens per run (default 64)")
+    checking.add_argument(
+        "--synthetic", metavar="SHAPE", help="as of bench (default: 7b+0.5b; without a GPU small models)"
+    )
+    checking.add_argument("--run", metavar="TRACE.json", type=Path, help="write a run recorded on the GPU")
+    checking.add_argument("--out", metavar="F.md", type=Path, help="also write the report")
+    checking.set_defaults(command=_gpu_check)
 
     sweep = commands.add_parser(
         "sweep", help="theta x W over a set of prompts: speed against fidelity, and the point to choose"
@@ -182,7 +206,11 @@ def _add_pair(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--pair", metavar="P", help="a name of `explorer pairs`, or TARGET,DRAFT: hub ids or local folders"
     )
-    parser.add_argument("--device", metavar="D", help="default: cuda if present, else cpu")
+    parser.add_argument(
+        "--device",
+        metavar="D",
+        help="default: cuda if present, else cpu; auto spreads a large target over all GPUs, memory and disk",
+    )
     parser.add_argument(
         "--dtype",
         metavar="T",
@@ -278,7 +306,7 @@ def _run(args: argparse.Namespace) -> int:
         if not args.quiet:
             print(message, file=sys.stderr)
 
-    pair = load_pair(args.pair or default_pair(), args.device, args.dtype, progress=say)
+    pair = load_pair(args.pair or default_pair(args.device), args.device, args.dtype, progress=say)
     prompt = pair.encode(text, config.raw_prompt)
     if config.needs_layer:
         from explorer.pacer.shipped import attach, card_for, with_choice
@@ -393,10 +421,22 @@ def _pairs(args: argparse.Namespace) -> int:
 
 
 def _bench(args: argparse.Namespace) -> int:
+    _check_writable(args.out)
+    if args.synthetic:
+        from explorer import synthetic
+
+        return synthetic.main(args)
     from explorer import bench
 
-    _check_writable(args.out)
     return bench.main(args)
+
+
+def _gpu_check(args: argparse.Namespace) -> int:
+    _check_writable(args.out)
+    _check_writable(args.run)
+    from explorer import gpu_check
+
+    return gpu_check.main(args)
 
 
 def _sweep(args: argparse.Namespace) -> int:

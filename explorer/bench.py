@@ -92,7 +92,7 @@ def main(args: argparse.Namespace) -> int:
     lengths = args.draft_length or [DecodeConfig().draft_length]
     base = DecodeConfig(max_new_tokens=args.max_new_tokens)
     items = read_prompts(args.prompts)[: args.limit]
-    name = args.pair or default_pair()
+    name = args.pair or default_pair(args.device)
     pair = load_pair(name, args.device, args.dtype, progress=_say)
     resident = _resident_bytes()
     prompts = [list(pair.encode(item.prompt).ids) for item in items]
@@ -140,6 +140,7 @@ def main(args: argparse.Namespace) -> int:
     return 0
 
 
+PHASES = ("prefill", "draft", "preverify", "verify", "other")
 Runner = Callable[[list[int]], Measured]
 
 
@@ -280,7 +281,7 @@ def table(lines: list[Line]) -> str:
         "same ids",
         "loosened",
         "nats/token",
-        "prefill / draft / verify / other, s",
+        "prefill / draft / pre-verify / verify / other, s",
         "limit",
         "overhead",
     ]
@@ -293,7 +294,7 @@ def table(lines: list[Line]) -> str:
             f"{one.same_ids}/{one.prompts}",
             _cell(one.loosened, ".1%"),
             _cell(one.fidelity, "+.3f"),
-            " / ".join(f"{getattr(one.seconds, name):.1f}" for name in ("prefill", "draft", "verify", "other"))
+            " / ".join(f"{getattr(one.seconds, name):.1f}" for name in PHASES)
             if one.seconds
             else "-",
             _cell(one.limit, ".1f"),

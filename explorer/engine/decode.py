@@ -19,6 +19,7 @@ from explorer.engine.packed import PackedContext
 from explorer.engine.pair import Pair, PromptError
 from explorer.engine.sampling import Sampler
 from explorer.engine.stops import StopRule
+from explorer.engine.timing import wait
 from explorer.trace import Block, Round, Row, Seconds, judge_rows
 from explorer.verdicts import Judgement
 
@@ -224,8 +225,7 @@ class Clock:
         self._start = perf_counter()
 
     def lap(self) -> float:
-        if self._device.type == "cuda":
-            torch.cuda.synchronize(self._device)
+        wait(self._device)
         now = perf_counter()
         lap, self._start = now - self._start, now
         return lap

@@ -10,7 +10,7 @@ from pathlib import Path
 from explorer.config import ENTROPY_MAXIMUM, RULE_KNOBS, THETA_OF_MEASURE, Knob, knobs
 from explorer.terminal import LETTERS
 from explorer.trace import EVIDENCE
-from explorer.ui import texts, texts_ko
+from explorer.ui import texts, texts_ko, texts_learn, texts_learn_ko
 from explorer.verdicts import LOOSE_RULES
 
 ASSETS = Path(__file__).parents[2] / "assets"
@@ -21,6 +21,7 @@ PURE = (
     "figures.js",
     "link.js",
     "export.js",
+    "steps.js",
 )  # know no page: they also run under node
 SCRIPTS = (
     *PURE,
@@ -37,11 +38,13 @@ SCRIPTS = (
     "thresholds.js",
     "picture.js",
     "share.js",
+    "lesson.js",
     "view.js",
 )
 VIEW_STYLES = ("view.css", "lanes.css", "charts.css", "share.css")
-STYLES = tuple(ASSETS / name for name in ("page.css", *VIEW_STYLES, "tune.css"))
+STYLES = tuple(ASSETS / name for name in ("page.css", *VIEW_STYLES, "tune.css", "lesson.css"))
 
+VIEW_TEXTS = ((texts.VIEW, texts_learn.LESSON), (texts_ko.VIEW, texts_learn_ko.LESSON))
 PARAMETERS = "element, props, trigger, watch"  # what Gradio gives a script; see assets/alone.html for a page without it
 IMPORT_LIMIT = 16 * 2**20  # bytes of a trace that the page opens: a run of the largest budget has about five million
 
@@ -70,7 +73,7 @@ def constants() -> str:
         "PAGE": source("alone.html"),
         "STYLES": styles(),
     }
-    return "\n".join([declared(shared), spoken(texts.VIEW, texts_ko.VIEW)])
+    return "\n".join([declared(shared), spoken(*(view | {"lesson": lesson} for view, lesson in VIEW_TEXTS))])
 
 
 def of_rules() -> dict[str, object]:

@@ -401,6 +401,7 @@ VIEW: dict[str, Any] = {
             "round": "This link names a place that this run does not have.",
             "position": "This link names a place that this run does not have.",
             "knob": "This link has an impossible value for {name}, so it was not followed.",
+            "step": "This link names a step that the lesson does not have.",
         },
     },
     # On a page without a server, in place of the settings.
@@ -435,6 +436,10 @@ COMPARE = "Compare"
 TUNE_LEAD = (
     "Sweep theta and W over several prompts, see what loosening wins and what it costs, and take the fastest point within a limit. "
     "Greedy decoding is deterministic, so every distinct round is computed once, whatever the number of points."
+)
+TUNE_LOAN = (
+    "This Space lends a GPU for at most two minutes at a time, out of each visitor's daily quota. A sweep keeps the prompts that are "
+    "through by then; longer sweeps, and training PACER's layer, need a machine of your own: python -m explorer sweep, python -m explorer pacer."
 )
 TUNE_PROMPTS = "Prompts"
 TUNE_SOURCES = {
@@ -658,3 +663,11 @@ COMPARE_VIEW: dict[str, Any] = {
     "knobs": {"rule": "rule", "entropy": "measure", "theta": "θ", "window": "W", "window_includes_mismatch": "window includes the mismatch", "typical_epsilon": "epsilon", "typical_delta": "delta", "top_k": "k", "margin": "margin", "kl_limit": "KL limit", "kl_confidence": "KL confidence", "drafter": "drafter", "length": "length policy", "draft_length": "draft length K", "block_size": "block size", "threshold": "threshold", "growth": "growth", "statistic": "statistic", "least_draft": "least draft"},
     "values": {"fly": "FLy", "typical": "typical", "topk": "top k", "margin": "margin", "kl": "KL limit", "exact": "exact", "autoregressive": "target alone", "normalized": "normalized", "top3": "top 3", "true": "yes", "false": "no"},
 }  # fmt: skip
+
+# The Learn tab; what the lesson says is in texts_learn.py.
+LEARN = "Learn"
+LEARN_LEAD = (
+    "A short walk through recorded runs, from one token at a time to a threshold of your own. "
+    "All you see is the page's own view, and each question is answered by moving something in it."
+)
+LEARN_NONE = "The lesson's recorded runs are not in this installation."

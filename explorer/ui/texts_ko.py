@@ -116,6 +116,7 @@ PAGE: dict[str, str] = {
     "COMPARE_ADOPT": "탐색 탭의 설정 가져오기",
     "TUNE": "조정",
     "TUNE_LEAD": "여러 프롬프트에 걸쳐 θ와 W를 바꿔 보며 느슨함이 얻는 것과 치르는 것을 보고, 한도 안에서 가장 빠른 점을 고릅니다. 그리디 디코딩은 결정적이므로 점이 몇 개든 서로 다른 라운드는 한 번씩만 계산합니다.",
+    "TUNE_LOAN": "이 스페이스는 방문자의 하루 할당량에서 GPU를 한 번에 최대 2분 동안 빌려 줍니다. 그때까지 끝난 프롬프트는 남습니다. 더 긴 스윕과 PACER 층 학습에는 자신의 컴퓨터가 필요합니다: python -m explorer sweep, python -m explorer pacer.",
     "TUNE_SOURCES.checkable": "제공된 프롬프트, 정답 확인 가능",
     "TUNE_SOURCES.examples": "예시 프롬프트",
     "TUNE_SOURCES.own": "내 프롬프트",
@@ -138,6 +139,9 @@ PAGE: dict[str, str] = {
     "TUNE_LOST": "잃는 정답 수, 최대",
     "TUNE_CSV": "표(CSV)",
     "TUNE_JSON": "스윕 전체(JSON)",
+    "LEARN": "수업",
+    "LEARN_LEAD": "기록된 실행을 따라 짧게 걷습니다. 한 번에 토큰 하나에서 시작해 나만의 임계값까지. 보이는 것은 모두 이 페이지 자체의 화면이고, 질문마다 그 안의 무언가를 움직여 답합니다.",
+    "LEARN_NONE": "수업에 쓰는 기록된 실행이 이 설치본에 없습니다.",
 }
 
 VIEW: dict[str, Any] = {
@@ -439,6 +443,7 @@ VIEW: dict[str, Any] = {
             "round": "링크가 가리키는 자리가 이 실행에 없습니다.",
             "position": "링크가 가리키는 자리가 이 실행에 없습니다.",
             "knob": "링크의 값이 잘못되어 따르지 않았습니다: {name}",
+            "step": "링크가 가리키는 단계가 이 수업에 없습니다.",
         },
     },
     "thresholds": {

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from explorer.ui import texts, texts_ko
+from explorer.ui import texts, texts_ko, texts_learn, texts_learn_ko
 from explorer.ui.languages import english, say
 
 PLACEHOLDER = re.compile(r"\{\w+\}")
@@ -19,13 +19,18 @@ def leaves(table, path=""):
         yield from leaves(value, place) if isinstance(value, dict) else [(place, value)]
 
 
-def views(language):
+def views(language, learn):
     """All texts that scripts say, by place."""
-    tables = (language.VIEW, ""), (language.TUNE_VIEW, "tune"), (language.COMPARE_VIEW, "comparison")
+    tables = (
+        (language.VIEW, ""),
+        (language.TUNE_VIEW, "tune"),
+        (language.COMPARE_VIEW, "comparison"),
+        (learn.LESSON, "lesson"),
+    )
     return dict(leaf for table, path in tables for leaf in leaves(table, path))
 
 
-ENGLISH, KOREAN = views(texts), views(texts_ko)
+ENGLISH, KOREAN = views(texts, texts_learn), views(texts_ko, texts_learn_ko)
 
 
 def test_the_view_has_the_same_keys_in_both_languages():
