@@ -29,6 +29,7 @@ from explorer.engine.lookup import MAX_NGRAM
 from explorer.engine.model import LanguageModel
 from explorer.engine.pair import Pair
 from explorer.engine.registry import default_pair, load_pair
+from explorer.files import write_whole
 from explorer.pacer.rows import adaptive_rows
 from explorer.pacer.shipped import attach
 from explorer.prompts import read_prompts
@@ -136,7 +137,7 @@ def main(args: argparse.Namespace) -> int:
             "memory": {"weights": forms, "resident": resident},
             "lines": [asdict(one) for one in lines],
         }
-        args.out.write_text(json.dumps(record, indent=1), encoding="utf-8")
+        write_whole(args.out, json.dumps(record, indent=1))
     return 0
 
 

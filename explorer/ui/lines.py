@@ -28,6 +28,7 @@ end     end (the reason), partial, provenance, summary
 
 from __future__ import annotations
 
+import codecs
 import json
 import math
 from collections.abc import Mapping
@@ -35,7 +36,7 @@ from dataclasses import asdict
 from typing import Any
 
 from explorer.config import DecodeConfig
-from explorer.pieces import piece_of, pieces_of
+from explorer.pieces import next_piece, piece_of
 from explorer.terminal import LETTERS
 from explorer.trace import EVIDENCE, Block, Prompt, Provenance, Round, Seconds
 
@@ -93,7 +94,8 @@ class RunEncoder:
         self._vocabulary, self._stop_ids = vocabulary, stop_ids
         self._numbers: dict[int, int] = {}  # of the ids sent so far
         self._new: list[str | list[str]] = []
-        self._open: list[bytes] = []  # tokens since text and bytes last ended together
+        # One for the whole run: tokens that never end a character must not be read again with each that follows.
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
 
     def round(self, round_: Round) -> str:
         """The line of one round: all K + 1 rows, also behind the cut, because a moved threshold may move the cut."""
@@ -128,9 +130,7 @@ class RunEncoder:
 
     def tail(self) -> str:
         """What is left at the end of the run: a line for bytes that never became a character, or nothing."""
-        rest = b"".join(self._open) if self._open else b""
-        text = pieces_of([*self._open, b""])[-1].text if rest else ""
-        self._open = []
+        text = self._decoder.decode(b"", final=True)
         return line({"tail": text}) if text else ""
 
     def _number(self, token: int) -> int:
@@ -152,9 +152,7 @@ class RunEncoder:
         for position, token in enumerate(ids):
             if token in self._stop_ids:
                 continue
-            # The empty token behind keeps an incomplete character open, where a real end would flush it.
-            piece = pieces_of([*self._open, self._vocabulary[token], b""])[-2]
-            self._open = [] if piece.hex is None else [*self._open, self._vocabulary[token]]
+            piece = next_piece(self._decoder, self._vocabulary[token])
             if piece.hex is not None:
                 texts[str(position)] = [piece.text, piece.hex]
         return texts

@@ -81,6 +81,7 @@ UNEXPECTED = "The run failed: {error}. The page goes on working; the server's lo
 OUT_OF_MEMORY = (
     "Out of memory: lower the budget or the draft length, or choose a smaller pair. The page goes on working."
 )
+DISK_FULL = "The server's disk is full, so nothing could be saved. The page goes on working."
 ERROR_TITLE = "Nothing was run"
 FAILED_TITLE = "The run failed"
 
