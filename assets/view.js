@@ -4,6 +4,9 @@
 const kindsOf = (head) =>
   head?.config.rule === "autoregressive" ? { ...TEXT.kinds, bonus: { ...TEXT.kinds.bonus, ...TEXT.alone } } : TEXT.kinds;
 
+// Whether a run under a rule can have tokens of a kind. (Under the exact rule FLy's is shown too, with none of them.)
+const isKindOf = (rule, kind) => (rule === "autoregressive" ? kind === "bonus" : kind !== (relaxes(rule) ? "deferred" : "relaxed"));
+
 const ALONE = Boolean(props.alone); // a page without a server behind it
 const STREAM_DRAW = 250, PLAY_STEP = 900; // ms
 const BUSY = ["preparing", "loading", "running", "baseline"];
@@ -180,10 +183,9 @@ function placeOf(state) {
 
 // What a picture shows: whose run it is, and under which settings.
 function caption(settings = { ...run.head.config, ...(again ? again.settings : {}) }) {
-  const { rule, entropy, theta, window, window_includes_mismatch: includes } = settings;
-  const words = TEXT.whatif, of = (name, value) => `${words.knobs[name]} ${knobValue(name, value)}`;
-  const point = rule === "fly" ? [of("entropy", entropy), of("theta", theta), of("window", window), ...(includes ? [words.knobs.window_includes_mismatch] : [])] : [];
-  return [...[...origin.children].map((part) => part.textContent), words.values[rule], ...point,
+  const words = TEXT.whatif, knobs = (RULES[settings.rule]?.knobs ?? []).filter((name) => settings[name] !== false);
+  const point = knobs.map((name) => words.knobs[name] + (settings[name] === true ? "" : ` ${knobValue(name, settings[name])}`));
+  return [...[...origin.children].map((part) => part.textContent), words.values[settings.rule], ...point,
     ...(again && settings !== run.head.config ? [TEXT.share.replayed] : [])];
 }
 
@@ -208,7 +210,7 @@ function redraw() {
   if (!run.head || !at) return;
   const settings = settingsNow();
   const other = !sameRule(settings, run.head.config);
-  const refusal = other ? replayRefusal(settings, run.head.config) : null;
+  const refusal = other ? replayRefusal(settings, run.head.config, run.rounds) : null;
   again = other && !refusal ? replay(run, settings) : null;
   const shown = again || refusal ? settings : run.head.config;
   const judgedBy = refusal ? run.head.config : { ...run.head.config, ...shown };
@@ -241,11 +243,11 @@ const tokenIndex = (place) => {
   return place.position < round.emitted ? round.first + place.position : null;
 };
 
-// What a round is worth looking at for: what FLy kept, else where it was cut, else its last token.
+// What a round is worth looking at for: a mismatch that was kept, else where it was cut, else its last token.
 function highlight(round) {
   const judged = judgedOf(round);
-  const deferred = judged.verdicts.indexOf("deferred");
-  return deferred >= 0 ? deferred : judged.kept;
+  const loosened = judged.verdicts.findIndex(isLoosened);
+  return loosened >= 0 ? loosened : judged.kept;
 }
 
 function step(index, tell) {
@@ -303,7 +305,7 @@ function pin(place, back) {
 
 const SEEK = {
   disagreement: (round, position) => !round.match[position],
-  deferred: (round, position) => judgedOf(round).verdicts[position] === "deferred",
+  deferred: (round, position) => isLoosened(judgedOf(round).verdicts[position]),
   refused: (round, position) => judgedOf(round).verdicts[position].startsWith("rejected"),
 };
 // All judged positions of a kind in reading order.
@@ -357,7 +359,7 @@ root.addEventListener("keydown", (event) => {
 // Reading ------------------------------------------------------------------------------------------------------------
 
 function drawLegend() {
-  legend.replaceChildren(...Object.entries(kinds).filter(([kind]) => run.head?.config.rule !== "autoregressive" || kind === "bonus").map(([kind, words]) => {
+  legend.replaceChildren(...Object.entries(kinds).filter(([kind]) => isKindOf(run.head?.config.rule, kind)).map(([kind, words]) => {
     const sample = make("span", `tok ${kind}`, words.name);
     if (kind !== "exact") sample.dataset.mark = words.mark;
     const count = make("span", "count");
@@ -424,7 +426,7 @@ if (ALONE) {
 // Without the page's own prompt and controls, the view brings both.
 function addHead(head) {
   const { config } = head, words = TEXT.compare.knobs;
-  const settings = ["rule", ...(config.rule === "fly" ? RULE_KNOBS.slice(1) : []), "drafter", "length", "draft_length", "max_new_tokens"]
+  const settings = ["rule", ...(RULES[config.rule]?.knobs ?? []), "drafter", "length", "draft_length", "max_new_tokens"]
     .filter((name) => config[name] !== false && config[name] !== undefined).map((name) => `${words[name]} ${knobValue(name, config[name])}`);
   thresholds = makeThresholds(config);
   root.prepend(make("header", "alone-head", make("h1", "", TEXT.share.page_title), make("p", "alone-prompt", ...glyphs(head.prompt)),
@@ -442,8 +444,8 @@ function sync() {
   offset = value.length;
   drawCounts();
   if (follow && run.rounds.length) {
-    // A finished run opens on what this page is about: the first token that FLy kept.
-    const opening = run.end ? run.rounds.find((round) => round.judged.verdicts.includes("deferred")) ?? run.rounds.find((round) => round.judged.cut !== null) ?? run.rounds[0]
+    // A finished run opens on what this page is about: the first mismatch that was kept.
+    const opening = run.end ? run.rounds.find((round) => round.judged.verdicts.some(isLoosened)) ?? run.rounds.find((round) => round.judged.cut !== null) ?? run.rounds[0]
       : run.rounds[run.rounds.length - 1];
     at = { round: opening.index, position: highlight(opening) };
   }

@@ -9,7 +9,7 @@ from typing import Any
 
 import gradio as gr
 
-from explorer.config import PRESETS, DecodeConfig
+from explorer.config import PRESETS, RULE_KNOBS, DecodeConfig
 from explorer.ui import callbacks as cb
 from explorer.ui import texts
 from explorer.ui.backend import Backend
@@ -160,8 +160,7 @@ def _explore(
         view.tab(None, None, [views], js=CHOSEN, **SCRIPT)
         charts.expand(handlers.charts, [session], [plot], queue=False, **QUIET)
 
-        loose = [controls[name] for name in LOOSE_KNOBS]
-        rule = [controls["rule"], *loose]
+        rule = [controls[name] for name in RULE_KNOBS]
         presets = json.dumps({name: preset.settings for name, preset in PRESETS.items()})
         tell = _TELL % (json.dumps(list(controls)), presets)
         gr.on([component.change for component in knob_inputs], None, knob_inputs, [preset], js=tell, **SCRIPT)

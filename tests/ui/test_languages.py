@@ -10,7 +10,7 @@ from explorer.ui.languages import english, say
 PLACEHOLDER = re.compile(r"\{\w+\}")
 HANGUL = re.compile("[\uac00-\ud7a3]")
 # Names, letters and signs that are the same in every language.
-UNTRANSLATED = re.compile(r"^(kinds|others)\.[\w:]+\.mark$|^locale$|^card\.theta$|^lanes\.theta$|\.blocks$|^whatif\.tau$|^whatif\.values\.fly$|\.knobs\.(theta|window)$|^tune\.(locale|length|map\.cell|map\.range|point\.fly)$|^comparison\.values\.fly$")  # fmt: skip
+UNTRANSLATED = re.compile(r"^(kinds|others)\.[\w:]+\.mark$|^locale$|^card\.theta$|^lanes\.theta$|^lanes\.policies\.(pacer|adaedl)$|^whatif\.tau$|^whatif\.values\.fly$|\.knobs\.(theta|window)$|^tune\.(locale|length|map\.cell|map\.range|point\.fly)$|^comparison\.values\.fly$")  # fmt: skip
 
 
 def leaves(table, path=""):
@@ -50,7 +50,7 @@ def test_a_text_of_the_view_is_korean(place):
 def test_gradios_parts_have_the_same_keys_in_both_languages():
     assert set(texts_ko.PAGE) == set(english())
     assert all(PLACEHOLDER.findall(text) == PLACEHOLDER.findall(texts_ko.PAGE[key]) for key, text in english().items())
-    names = {"LENGTH_LABELS.pacer"}
+    names = {"LENGTH_LABELS.pacer", "LENGTH_LABELS.adaedl"}
     assert {key for key, text in texts_ko.PAGE.items() if not HANGUL.search(text)} == names
 
 
