@@ -16,7 +16,7 @@ from explorer import cases, distill, pacer, terminal
 from explorer.analysis.loosened import loosened, loosened_table
 from explorer.analysis.metrics import summarize
 from explorer.analysis.replay import first_change, replay, spans
-from explorer.config import POLICY_DEFAULTS, PRESETS, THETA_OF_MEASURE, DecodeConfig, Knob, knobs
+from explorer.config import POLICY_DEFAULTS, PRESETS, RULE_KNOBS, THETA_OF_MEASURE, DecodeConfig, Knob, knobs
 from explorer.errors import UserError
 from explorer.pieces import text_of
 from explorer.prompts import HELD_OUT
@@ -83,12 +83,12 @@ def _parser() -> argparse.ArgumentParser:
     again = commands.add_parser("replay", help="what changes in a recorded run under other thresholds, round by round")
     again.add_argument("trace", metavar="TRACE.json", type=Path)
     for knob in knobs():
-        if knob.name in ("rule", "theta", "window", "entropy", "window_includes_mismatch"):
+        if knob.name in RULE_KNOBS:
             _add_knob(again, knob)
     again.set_defaults(command=_replay)
 
     deferred = commands.add_parser(
-        "deferred", help="the tokens that FLy kept in recorded runs, in context, to judge by eye"
+        "deferred", help="the tokens that a loose rule kept in recorded runs, in context, to judge by eye"
     )
     deferred.add_argument("traces", metavar="TRACE.json", type=Path, nargs="+")
     deferred.set_defaults(command=_deferred)
@@ -308,7 +308,7 @@ def _run(args: argparse.Namespace) -> int:
 
     pair = load_pair(args.pair or default_pair(args.device), args.device, args.dtype, progress=say)
     prompt = pair.encode(text, config.raw_prompt)
-    if config.length == "pacer":
+    if config.needs_layer:
         from explorer.pacer.shipped import attach, card_for, with_choice
 
         cards = attach(pair, args.pacer_layer)
@@ -387,7 +387,7 @@ def _replay(args: argparse.Namespace) -> int:
             refused = sum(count for verdict, count in span.counts.items() if verdict.is_rejected)
             print(
                 f"replayed per round, {name}: rounds {span.passes}, tau {span.tau:.2f}, exact {span.counts[Verdict.EXACT]}, "
-                f"deferred {span.counts[Verdict.DEFERRED]}, rejected {refused}",
+                f"{terminal.loosened_words(span.counts)}, rejected {refused}",
                 file=sys.stderr,
             )
     return 0

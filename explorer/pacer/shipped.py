@@ -52,7 +52,9 @@ def card_for(cards: dict[str, Card], rule: str) -> Card | None:
 
 
 def with_choice(config: DecodeConfig, cards: dict[str, Card], named: Container[str]) -> DecodeConfig:
-    """A pacer run with the settings that were chosen for its layer, but for the knobs that somebody named."""
+    """A pacer run with the settings that were chosen for its layer, but for the knobs that somebody named; others as they are."""
+    if config.length != "pacer":
+        return config
     card = card_for(cards, config.rule)
     choice = card and (card.choices.get(config.rule) or next(iter(card.choices.values()), None))
     if choice is None:

@@ -210,7 +210,7 @@ class Callbacks:
     def _request(self, *form: Any) -> Request:
         """The form, checked; a setting that this pair cannot follow is refused before anything is loaded or cleared."""
         request = read_form(self.pairs, *form)
-        if request.config.length == "pacer" and request.pair not in self._steered:
+        if request.config.needs_layer and request.pair not in self._steered:
             steered = ", ".join(self._titles[name] for name in self._steered) or "none"
             raise UserError(texts.NO_PACER_LAYER.format(pair=self._titles[request.pair], pairs=steered))
         return request
