@@ -150,7 +150,8 @@ const used = (config) => KNOBS.filter((name) => config.rule === "fly" || !["entr
 
 function settingsOf(config) {
   if (config.rule === "autoregressive") return "";
-  const parts = [knobValue(config.rule), ...(config.rule === "fly" ? [`θ ${short(config.theta)}`, `W ${config.window}`] : []), `K ${config.draft_length}`, ...(config.length === "fixed" ? [] : [config.length]), ...(config.drafter === "model" ? [] : [config.drafter])];
+  const parts = [knobValue(config.rule), ...(config.rule === "fly" ? [`θ ${short(config.theta)}`, `W ${config.window}`] : []), `K ${config.draft_length}`, ...(config.length === "fixed" ? [] : [config.length]), ...(config.drafter === "model" ? [] : [config.drafter]),
+    ...(config.phrases ? [`${TEXT.knobs.phrases} ${config.phrases}`] : []), ...(config.schedule === "pearl" ? ["PEARL"] : [])];
   return parts.join(", ");
 }
 

@@ -10,6 +10,7 @@ const sameRule = (one, other) => RULE_KNOBS.every((name) => one[name] === other[
 // Why a rule cannot judge these rounds again, as a key of TEXT.whatif.refusals; null where it can.
 function replayRefusal(settings, recorded) {
   if (settings.rule === "autoregressive" || recorded.rule === "autoregressive") return "alone";
+  if (recorded.schedule === "pearl" && settings.rule !== "exact") return "pearl";
   return settings.window_includes_mismatch && settings.window < 1 ? "window" : null;
 }
 
