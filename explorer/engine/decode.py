@@ -22,6 +22,7 @@ from explorer.engine.phrases import PhrasePool
 from explorer.engine.sampling import Sampler
 from explorer.engine.stops import StopRule
 from explorer.engine.suffixes import candidates, verify_suffixes
+from explorer.engine.timing import wait
 from explorer.trace import Block, Branch, Round, Row, Seconds, judge_rows, longest
 from explorer.verdicts import Judgement
 
@@ -120,7 +121,7 @@ class Sides:
             argmax = ranking.argmax(logits)
         q = torch.stack(draft.distributions[: len(draft)]).to(drafted.device) if draft.distributions else None
         outcome = self._sampler.verify(logits, argmax, drafted, q)
-        rows, match, replacement = measure(logits, argmax, drafted, *outcome)
+        rows, match, replacement = measure(logits, argmax, drafted, *outcome, q if config.rule == "kl" else None)
         if self._pipeline:
             self._pipeline.learn(match, replacement)
 
@@ -146,6 +147,7 @@ class Sides:
             replacement=replacement,
             protected=tuple(bool({d, r} & stop_ids) for d, r in zip(draft.ids, replacement)),
             seconds=seconds,
+            vocab_size=self._pair.vocab_size,
         )
 
     def _draft(self, sequence: list[int], room: int, policy: LengthPolicy) -> Draft:
@@ -200,6 +202,7 @@ class Attempt:
     replacement: tuple[int, ...]  # [K + 1]
     protected: tuple[bool, ...]  # [K]
     seconds: Seconds  # all but `other`
+    vocab_size: int
 
     @property
     def drafted(self) -> int:
@@ -207,7 +210,7 @@ class Attempt:
         return len(self.draft) - self.draft.from_pool
 
     def judge(self, config: DecodeConfig) -> Judgement:
-        return judge_rows(self.match, self.rows[:-1], self.protected, config)
+        return judge_rows(self.match, self.rows[:-1], self.protected, config, self.vocab_size)
 
     def committed(self, judgement: Judgement) -> tuple[int, ...]:
         """The kept drafted tokens and the target's own."""
@@ -232,6 +235,7 @@ class Attempt:
             branches=self.branches,
             ahead=self.ahead,
             seconds=replace(self.seconds, other=other),
+            vocab_size=self.vocab_size,
         )
 
 
@@ -241,8 +245,14 @@ def make_drafter(pair: Pair, target: Context | PackedContext, config: DecodeConf
         return LookupDrafter(sampler, pair.vocab_size, pair.stop_ids)
     kind = LookupModelDrafter if config.drafter == "model+lookup" else ModelDrafter
     # PEARL's draft is meant for a device of its own, so it never works in the target's cache.
-    context = pair.open_draft(target, states=config.length == "pacer", alone=config.schedule == "pearl")
-    return kind(context, sampler, pair.stop_ids, entropies=config.length == "entropy")
+    context = pair.open_draft(target, states=config.needs_layer, alone=config.schedule == "pearl")
+    return kind(
+        context,
+        sampler,
+        pair.stop_ids,
+        entropies=config.length in ("entropy", "adaedl"),
+        distributions=config.rule == "kl",
+    )
 
 
 def check_prompt(pair: Pair, prompt_ids: list[int], config: DecodeConfig) -> None:
@@ -267,8 +277,7 @@ class Clock:
         self._start = perf_counter()
 
     def lap(self) -> float:
-        if self._device.type == "cuda":
-            torch.cuda.synchronize(self._device)
+        wait(self._device)
         now = perf_counter()
         lap, self._start = now - self._start, now
         return lap

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import logging
+import re
 import secrets
 import tempfile
 from collections.abc import Iterator
@@ -57,7 +58,7 @@ class Request:
 
 def ready_pairs(backend: Backend) -> tuple[str, ...]:
     """Names of the pairs that a run can use at once, or after a download it makes by itself."""
-    return tuple(pair.name for pair in backend.pairs() if pair.is_here or pair.is_embedded)
+    return tuple(pair.name for pair in backend.pairs() if pair.is_ready)
 
 
 def read_form(pairs: tuple[str, ...], prompt: Any, pair: Any, baseline: Any, *values: Any) -> Request:
@@ -112,7 +113,7 @@ class Callbacks:
                 if isinstance(event, Trace):
                     session.trace = event
                     with tempfile.TemporaryDirectory() as folder:
-                        path = Path(folder) / f"trace-{request.pair}-{session.run}.json"
+                        path = Path(folder) / f"trace-{file_part(request.pair)}-{session.run}.json"
                         event.save(path)
                         # Gradio has copied the file when it asks for the next value.
                         download = gr.update(value=str(path))
@@ -209,7 +210,7 @@ class Callbacks:
     def _request(self, *form: Any) -> Request:
         """The form, checked; a setting that this pair cannot follow is refused before anything is loaded or cleared."""
         request = read_form(self.pairs, *form)
-        if request.config.length == "pacer" and request.pair not in self._steered:
+        if request.config.needs_layer and request.pair not in self._steered:
             steered = ", ".join(self._titles[name] for name in self._steered) or "none"
             raise UserError(texts.NO_PACER_LAYER.format(pair=self._titles[request.pair], pairs=steered))
         return request
@@ -346,10 +347,17 @@ def refusal(error: UserError) -> gr.Error:
     return gr.Error(_sentence(str(error)), title=texts.ERROR_TITLE, duration=12, print_exception=False)
 
 
+def file_part(pair: str) -> str:
+    """The name of a pair in that of a file: TARGET,DRAFT may be hub ids, with slashes."""
+    return re.sub(r"[^\w.-]+", "-", pair).strip("-.")[-100:]
+
+
 def message_of(error: Exception) -> str:
     """A failure in words for a person; only what nobody foresaw goes to the log with its traceback."""
     if isinstance(error, UserError):
         return _sentence(str(error))
+    if isinstance(error, gr.Error):  # of the machine that lends a GPU: a quota is spent, no GPU is free
+        return str(error.message)
     if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
         return texts.OUT_OF_MEMORY
     log.exception("a run failed")
