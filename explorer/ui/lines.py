@@ -19,6 +19,8 @@ round   v new vocabulary: pieces of text, numbered on from 0 over the whole run;
         a [K + 1] the target's likeliest tokens: [token, probability, token, probability, ..]
         f [K] where each token was drafted (left out: all by the draft model)
         b the length policy's decided blocks [[size, mean, threshold, passed, score, ..], ..] (left out: none)
+        k phrases tried behind the draft [[tokens that agree, token, token, ..], ..] (left out: none)
+        o tokens drafted ahead under PEARL's schedule (left out: none)
         x {position: [text added, bytes as hex]} where an emitted token adds another text than its piece (a split character)
         s seconds [prefill, draft, preverify, verify, other]
 phase   phase, and optionally a message
@@ -123,6 +125,10 @@ class RunEncoder:
             event["f"] = list(round_.sources)
         if round_.blocks:
             event["b"] = [_block(block) for block in round_.blocks]
+        if round_.branches:
+            event["k"] = [[branch.agreed, *map(self._number, branch.ids)] for branch in round_.branches]
+        if round_.ahead:
+            event["o"] = [self._number(token) for token in round_.ahead]
         if texts := self._texts(round_.emitted):
             event["x"] = texts
         new, self._new = self._new, []
