@@ -12,7 +12,7 @@ from explorer.ui.page import build_page  # noqa: E402
 from explorer.ui.theme import launch_options  # noqa: E402
 
 ON_SPACE = "SPACE_ID" in os.environ
-demo = build_page(warm=True)
+demo = build_page(warm=True, local_folders=not ON_SPACE)
 
 
 class _Parser(argparse.ArgumentParser):

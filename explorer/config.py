@@ -88,8 +88,9 @@ class DecodeConfig:
         str,
         "model",
         "Drafter",
-        "Where drafted tokens come from: the draft model, prompt lookup alone, or the draft model accelerated by lookup.",
-        choices=("model", "lookup", "model+lookup"),
+        "Where drafted tokens come from: the draft model, prompt lookup alone, the draft model accelerated by lookup, or a head "
+        "fed with the target's own states (EAGLE-3 as a chain).",
+        choices=("model", "lookup", "model+lookup", "features"),
     )
     length: str = _knob(
         str,
@@ -141,6 +142,12 @@ class DecodeConfig:
         if self.drafter == "lookup" and self.length in ("pacer", "confidence", "entropy"):
             raise ConfigError(
                 f"Length policy {self.length} needs a draft model, prompt lookup alone has none: choose the drafter model or model+lookup"
+            )
+
+        if self.drafter == "features" and self.length == "pacer":
+            raise ConfigError(
+                "Length policy pacer was trained on the states of a draft model, a feature-fed head has others: choose another "
+                "policy or drafter"
             )
 
     @property

@@ -22,7 +22,7 @@ from explorer.verdicts import Judgement, Verdict, judge
 SCHEMA_VERSION = 1
 MAX_FILE_BYTES = 64 * 2**20
 
-Source = Literal["model", "lookup"]
+Source = Literal["model", "lookup", "features"]
 StopReason = Literal["stop_id", "stop_string", "budget", "user"]
 
 
@@ -262,6 +262,8 @@ class Provenance:
     threads: int
     versions: dict[str, str]  # of the libraries
     date: str  # ISO 8601, UTC
+    head: str | None = None  # the feature-fed head of the target, where the pair has one
+    cross_tokenizer: bool = False  # the draft has a vocabulary of its own: its text was tokenised again for the target
 
     def __post_init__(self) -> None:
         _require(self.threads > 0, "threads must be at least 1")

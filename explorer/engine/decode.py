@@ -10,8 +10,10 @@ import torch
 
 from explorer.config import DecodeConfig
 from explorer.engine import ranking
+from explorer.engine.cross import CrossDrafter, TextSide
 from explorer.engine.draft import Draft, Drafter, ModelDrafter
-from explorer.engine.lengths import LengthPolicy, make_length_policy
+from explorer.engine.features import FeatureDrafter
+from explorer.engine.lengths import LengthPolicy, NoScorer, make_length_policy
 from explorer.engine.lookup import LookupDrafter, LookupModelDrafter
 from explorer.engine.measure import measure
 from explorer.engine.model import Context
@@ -63,10 +65,9 @@ class Sides:
     def __init__(self, pair: Pair, config: DecodeConfig):
         self._pair, self._config = pair, config
         self._sampler = Sampler(config.temperature, config.seed, pair.target.device)
-        self.target = pair.target.open()
-        self.drafter = (
-            None if config.rule == "autoregressive" else make_drafter(pair, self.target, config, self._sampler)
-        )
+        drafts = config.rule != "autoregressive"
+        self.target = pair.open_target(features=drafts and config.drafter == "features")
+        self.drafter = make_drafter(pair, self.target, config, self._sampler) if drafts else None
         self.clock = Clock(pair.target.device)
         self._prefill_seconds = self._forward_seconds = 0.0  # of the first round; of all rounds so far
 
@@ -74,6 +75,7 @@ class Sides:
         """Read the prompt without its last token."""
         self.clock.lap()
         self.target.prefill(torch.tensor(ids, dtype=torch.long, device=self.target.language_model.device))
+        self._observe()
         if self.drafter:
             self.drafter.prefill(ids)
         self._prefill_seconds = self.clock.lap()
@@ -104,6 +106,7 @@ class Sides:
         drafted = torch.tensor(draft.ids, dtype=torch.long, device=target.language_model.device)
         seed = torch.tensor(sequence[-1:], dtype=torch.long, device=drafted.device)
         logits = target.feed(torch.cat([seed, drafted]), rows=len(draft) + 1)  # [K + 1, V]
+        self._observe()
         q = torch.stack(draft.distributions[: len(draft)]).to(drafted.device) if draft.distributions else None
         argmax = ranking.argmax(logits)
         outcome = self._sampler.verify(logits, argmax, drafted, q)
@@ -129,6 +132,11 @@ class Sides:
             protected=tuple(bool({d, r} & stop_ids) for d, r in zip(draft.ids, replacement)),
             seconds=seconds,
         )
+
+    def _observe(self) -> None:
+        """Show the states that the target has just left behind to the drafter that asked for them."""
+        if self.target.tapped is not None:
+            self.drafter.observe(self.target)
 
     def settle(self, length: int) -> None:
         """Keep the first `length` tokens of the sequence: a round is over."""
@@ -188,9 +196,32 @@ def make_drafter(pair: Pair, target: Context | PackedContext, config: DecodeConf
     """The drafter that `config.drafter` names, for the sequence that is open on the target."""
     if config.drafter == "lookup":
         return LookupDrafter(sampler, pair.vocab_size, pair.stop_ids)
+    if config.drafter == "features":
+        return FeatureDrafter(pair.head, sampler, pair.stop_ids, entropies=config.length == "entropy")
     kind = LookupModelDrafter if config.drafter == "model+lookup" else ModelDrafter
+    entropies = config.length == "entropy"
+    if pair.draft_side:
+        return cross_drafter(pair, kind, config, entropies)
     context = pair.open_draft(target, states=config.length == "pacer")
-    return kind(context, sampler, pair.stop_ids, entropies=config.length == "entropy")
+    return kind(context, sampler, pair.stop_ids, entropies=entropies)
+
+
+def cross_drafter(pair: Pair, kind: type[ModelDrafter], config: DecodeConfig, entropies: bool) -> CrossDrafter:
+    """The drafter of a pair whose draft has a vocabulary of its own; raises NoScorer for policies that score its tokens."""
+    if config.length == "pacer":
+        raise NoScorer(
+            f"length policy {config.length} scores the draft's tokens, and those of a cross-tokenizer pair are not the target's: "
+            "choose another policy"
+        )
+    own = pair.draft_side
+    return CrossDrafter(
+        kind(pair.draft.open(), Sampler(0.0, config.seed, pair.draft.device), own.stop_ids, entropies=entropies),
+        TextSide(pair.tokenizer, pair.vocabulary),
+        TextSide(own.tokenizer, own.vocabulary),
+        pair.stop_ids,
+        pair.vocab_size,
+        greedy=config.temperature == 0,
+    )
 
 
 def check_prompt(pair: Pair, prompt_ids: list[int], config: DecodeConfig) -> None:

@@ -126,7 +126,7 @@ def test_other_weights_are_not_forced_into_four_bits(weight):
 def test_four_bits_are_those_of_the_file():
     """Only the digits that bfloat16 drops are lost, and a row does not depend on what is fed with it."""
     weight, bias, x = four_bit_weight(64, 96), torch.randn(64), torch.randn(9, 96)
-    linear = packed._pack(weight, bias, "quantized")
+    linear = packed.pack(weight, bias, "quantized")
     assert isinstance(linear, Int4Linear)
     out, expected = linear(x), x @ weight.T + bias
     assert (out - expected).norm() < 0.01 * expected.norm()

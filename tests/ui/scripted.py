@@ -132,6 +132,8 @@ class ScriptedKnownPair:
     is_here: bool = True
     is_embedded: bool = True
     has_pacer_layer: bool = False
+    head: None = None
+    cross_tokenizer: bool = False
     download_gb: float | None = 0.1
     suits: str = "any CPU"
 
