@@ -140,6 +140,7 @@ def main(args: argparse.Namespace) -> int:
     return 0
 
 
+PHASES = ("prefill", "draft", "preverify", "verify", "other")
 Runner = Callable[[list[int]], Measured]
 
 
@@ -285,7 +286,7 @@ def table(lines: list[Line]) -> str:
         "same ids",
         "loosened",
         "nats/token",
-        "prefill / draft / verify / other, s",
+        "prefill / draft / pre-verify / verify / other, s",
         "limit",
         "overhead",
     ]
@@ -298,7 +299,7 @@ def table(lines: list[Line]) -> str:
             f"{one.same_ids}/{one.prompts}",
             _cell(one.loosened, ".1%"),
             _cell(one.fidelity, "+.3f"),
-            " / ".join(f"{getattr(one.seconds, name):.1f}" for name in ("prefill", "draft", "verify", "other"))
+            " / ".join(f"{getattr(one.seconds, name):.1f}" for name in PHASES)
             if one.seconds
             else "-",
             _cell(one.limit, ".1f"),
