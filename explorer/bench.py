@@ -299,9 +299,7 @@ def table(lines: list[Line]) -> str:
             f"{one.same_ids}/{one.prompts}",
             _cell(one.loosened, ".1%"),
             _cell(one.fidelity, "+.3f"),
-            " / ".join(f"{getattr(one.seconds, name):.1f}" for name in PHASES)
-            if one.seconds
-            else "-",
+            " / ".join(f"{getattr(one.seconds, name):.1f}" for name in PHASES) if one.seconds else "-",
             _cell(one.limit, ".1f"),
             _cell(one.overhead, ".1%"),
         ]

@@ -140,7 +140,7 @@ class Callbacks:
             message = message_of(error)
             text += lines.line({"phase": "failed", "message": message})
             yield text, *_buttons(running=False), skip, skip
-            raise gr.Error(message, title=texts.FAILED_TITLE, print_exception=False) from None
+            raise gr.Error(html.escape(message, quote=False), title=texts.FAILED_TITLE, print_exception=False) from None
 
     def stop(self, session: Session) -> Any:
         """Ask the run to end after the round it is in; what there is by then is kept."""
@@ -383,7 +383,10 @@ def _buttons(running: bool) -> tuple[Any, Any, Any]:
 
 
 def refusal(error: UserError) -> gr.Error:
-    return gr.Error(_sentence(str(error)), title=texts.ERROR_TITLE, duration=12, print_exception=False)
+    # Gradio shows a message as markup, and this one may quote what was typed.
+    return gr.Error(
+        html.escape(_sentence(str(error)), quote=False), title=texts.ERROR_TITLE, duration=12, print_exception=False
+    )
 
 
 def message_of(error: Exception) -> str:

@@ -173,7 +173,7 @@ def test_without_the_kernels_the_pair_still_runs(make_model, tokenizer, monkeypa
     def missing(*_):
         raise NotImplementedError("no such operator")
 
-    monkeypatch.setattr(packed, "_pack", missing)
+    monkeypatch.setattr(packed, "pack", missing)
     model = make_model("llama", 0)
     pair = Pair("fallback", model, model, tokenizer, packed=True)
     pair.oracle = model
