@@ -33,13 +33,14 @@ from explorer.pacer.rows import adaptive_rows
 from explorer.pacer.shipped import attach
 from explorer.prompts import read_prompts
 from explorer.trace import Round, Seconds
-from explorer.verdicts import Verdict
+from explorer.verdicts import LOOSE_RULES, Verdict
 
 PLAIN = "plain greedy"
 EXACT, EXACT_WITH_LOOKUP = "exact", "exact, model + lookup"
 EXACT_WITH_HEAD, FLY_WITH_HEAD = "exact, EAGLE-3 chain", "fly, EAGLE-3 chain"
 THEIR_PLAIN, THEIR_ASSISTED = "transformers: plain greedy", "transformers: assisted"
 THEIR_LOOKUP = "transformers: prompt lookup"
+LOOSENED = [verdict for verdict in Verdict if verdict.is_loosened]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,7 @@ class Line:
     prompts: int
     limit: float | None  # tokens per second if only model forwards took time
     overhead: float | None  # share of wall outside model forwards
-    loosened: float | None  # share of emitted tokens that are deferred ones
+    loosened: float | None  # share of emitted tokens that are kept mismatches
     fidelity: float | None  # mean target log-probability per token above that of plain greedy's own text, nats
     times_plain_by_kind: dict[str, float]  # kind of prompt -> as times_plain
     seconds: Seconds | None  # summed over the last pass
@@ -92,7 +93,7 @@ def main(args: argparse.Namespace) -> int:
     lengths = args.draft_length or [DecodeConfig().draft_length]
     base = DecodeConfig(max_new_tokens=args.max_new_tokens)
     items = read_prompts(args.prompts)[: args.limit]
-    name = args.pair or default_pair()
+    name = args.pair or default_pair(args.device)
     pair = load_pair(name, args.device, args.dtype, progress=_say)
     resident = _resident_bytes()
     prompts = [list(pair.encode(item.prompt).ids) for item in items]
@@ -159,6 +160,7 @@ def our_rows(pair: Pair, base: DecodeConfig, lengths: Sequence[int]) -> dict[str
             if pair.head
             else {}
         ),
+        **{rule: replace(base, rule=rule) for rule in LOOSE_RULES if rule != "fly"},
     }.items():
         for length in lengths:
             rows[row_name(name, length)] = _ours(pair, replace(config, draft_length=length))
@@ -270,7 +272,7 @@ def line(row: str, passes: list[list[Measured]], plain: list[list[Measured]], ki
         prompts=len(last),
         limit=tokens / seconds.forwards if seconds else None,
         overhead=1 - seconds.forwards / wall if seconds else None,
-        loosened=kinds_emitted.count(Verdict.DEFERRED) / tokens if ours else None,
+        loosened=sum(map(kinds_emitted.count, LOOSENED)) / tokens if ours else None,
         fidelity=_mean_logprob(last) - _mean_logprob(plain[-1]) if ours else None,
         seconds=seconds,
     )

@@ -10,10 +10,10 @@ import torch
 
 from explorer.config import DecodeConfig
 from explorer.engine import ranking
-from explorer.engine.cross import CrossDrafter, TextSide
+from explorer.engine.cross import CrossDrafter, CrossTokenizer, TextSide
 from explorer.engine.draft import Draft, Drafter, ModelDrafter
 from explorer.engine.features import FeatureDrafter
-from explorer.engine.lengths import LengthPolicy, NoScorer, make_length_policy
+from explorer.engine.lengths import LengthPolicy, make_length_policy
 from explorer.engine.lookup import LookupDrafter, LookupModelDrafter
 from explorer.engine.measure import measure
 from explorer.engine.model import Context
@@ -21,6 +21,7 @@ from explorer.engine.packed import PackedContext
 from explorer.engine.pair import Pair, PromptError
 from explorer.engine.sampling import Sampler
 from explorer.engine.stops import StopRule
+from explorer.engine.timing import wait
 from explorer.trace import Block, Round, Row, Seconds, judge_rows
 from explorer.verdicts import Judgement
 
@@ -110,7 +111,7 @@ class Sides:
         q = torch.stack(draft.distributions[: len(draft)]).to(drafted.device) if draft.distributions else None
         argmax = ranking.argmax(logits)
         outcome = self._sampler.verify(logits, argmax, drafted, q)
-        rows, match, replacement = measure(logits, argmax, drafted, *outcome)
+        rows, match, replacement = measure(logits, argmax, drafted, *outcome, q if config.rule == "kl" else None)
 
         forwards = target.forward_seconds + (drafter.forward_seconds if drafter else 0.0)
         seconds = Seconds(
@@ -131,6 +132,7 @@ class Sides:
             replacement=replacement,
             protected=tuple(bool({d, r} & stop_ids) for d, r in zip(draft.ids, replacement)),
             seconds=seconds,
+            vocab_size=self._pair.vocab_size,
         )
 
     def _observe(self) -> None:
@@ -164,9 +166,10 @@ class Attempt:
     replacement: tuple[int, ...]  # [K + 1]
     protected: tuple[bool, ...]  # [K]
     seconds: Seconds  # all but `other`
+    vocab_size: int
 
     def judge(self, config: DecodeConfig) -> Judgement:
-        return judge_rows(self.match, self.rows[:-1], self.protected, config)
+        return judge_rows(self.match, self.rows[:-1], self.protected, config, self.vocab_size)
 
     def committed(self, judgement: Judgement) -> tuple[int, ...]:
         """The kept drafted tokens and the target's own."""
@@ -189,6 +192,7 @@ class Attempt:
             emitted=emitted,
             blocks=self.blocks,
             seconds=replace(self.seconds, other=other),
+            vocab_size=self.vocab_size,
         )
 
 
@@ -197,21 +201,21 @@ def make_drafter(pair: Pair, target: Context | PackedContext, config: DecodeConf
     if config.drafter == "lookup":
         return LookupDrafter(sampler, pair.vocab_size, pair.stop_ids)
     if config.drafter == "features":
-        return FeatureDrafter(pair.head, sampler, pair.stop_ids, entropies=config.length == "entropy")
+        return FeatureDrafter(pair.head, sampler, pair.stop_ids, entropies=config.length in ("entropy", "adaedl"))
     kind = LookupModelDrafter if config.drafter == "model+lookup" else ModelDrafter
-    entropies = config.length == "entropy"
+    entropies = config.length in ("entropy", "adaedl")
     if pair.draft_side:
         return cross_drafter(pair, kind, config, entropies)
-    context = pair.open_draft(target, states=config.length == "pacer")
-    return kind(context, sampler, pair.stop_ids, entropies=entropies)
+    context = pair.open_draft(target, states=config.needs_layer)
+    return kind(context, sampler, pair.stop_ids, entropies=entropies, distributions=config.rule == "kl")
 
 
 def cross_drafter(pair: Pair, kind: type[ModelDrafter], config: DecodeConfig, entropies: bool) -> CrossDrafter:
-    """The drafter of a pair whose draft has a vocabulary of its own; raises NoScorer for policies that score its tokens."""
-    if config.length == "pacer":
-        raise NoScorer(
-            f"length policy {config.length} scores the draft's tokens, and those of a cross-tokenizer pair are not the target's: "
-            "choose another policy"
+    """The drafter of a pair whose draft has a vocabulary of its own; raises CrossTokenizer for what reads its own tokens."""
+    if config.needs_layer or config.rule == "kl":
+        what = f"length policy {config.length}" if config.needs_layer else "rule kl"
+        raise CrossTokenizer(
+            f"{what} reads the draft's own tokens, and those of a cross-tokenizer pair are not the target's: choose another one"
         )
     own = pair.draft_side
     return CrossDrafter(
@@ -246,8 +250,7 @@ class Clock:
         self._start = perf_counter()
 
     def lap(self) -> float:
-        if self._device.type == "cuda":
-            torch.cuda.synchronize(self._device)
+        wait(self._device)
         now = perf_counter()
         lap, self._start = now - self._start, now
         return lap

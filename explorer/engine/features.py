@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from explorer.engine.draft import Draft, Score
 from explorer.engine.eagle import Eagle3Head, taps_of
+from explorer.engine.model import output_device
 from explorer.engine.packed import GROW, Form, kernel_works, pack
 from explorer.engine.sampling import Sampler
 
@@ -35,7 +36,7 @@ class FeatureModel:
         self.taps = taps_of(target.config.get_text_config().num_hidden_layers)
         own = head.embed_tokens
         self.embedding = (target.get_input_embeddings() if own is None else own).weight.detach()
-        self.device, dtype = target.device, target.dtype
+        self.device, dtype = output_device(target), target.dtype
         self.embedding = self.embedding.to(self.device, dtype)
         self.head = copy.deepcopy(head).to(self.device, dtype).eval()
         self.head.embed_tokens = None

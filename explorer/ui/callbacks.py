@@ -59,14 +59,9 @@ class Request:
     crossed: bool = False  # its draft has a vocabulary of its own
 
 
-def _file_name(pair: str) -> str:
-    """A pair's name as part of a file's."""
-    return re.sub(r"[^\w.-]+", "-", pair)[:80]
-
-
 def ready_pairs(backend: Backend) -> tuple[str, ...]:
     """Names of the pairs that a run can use at once, or after a download it makes by itself."""
-    return tuple(pair.name for pair in backend.pairs() if pair.is_here or pair.is_embedded)
+    return tuple(pair.name for pair in backend.pairs() if pair.is_ready)
 
 
 def read_form(pairs: tuple[str, ...], prompt: Any, pair: Any, baseline: Any, *values: Any) -> Request:
@@ -125,7 +120,7 @@ class Callbacks:
                 if isinstance(event, Trace):
                     session.trace = event
                     with tempfile.TemporaryDirectory() as folder:
-                        path = Path(folder) / f"trace-{_file_name(event.provenance.pair)}-{session.run}.json"
+                        path = Path(folder) / f"trace-{file_part(event.provenance.pair)}-{session.run}.json"
                         event.save(path)
                         # Gradio has copied the file when it asks for the next value.
                         download = gr.update(value=str(path))
@@ -224,7 +219,7 @@ class Callbacks:
         name = form[1]
         typed = (
             typed_pair(name, self._local_folders)
-            if isinstance(name, str) and "," in name and name not in self.pairs
+            if self._backend.takes_typed_pairs and isinstance(name, str) and "," in name and name not in self.pairs
             else None
         )
         request = read_form((*self.pairs, name) if typed else self.pairs, *form)
@@ -232,7 +227,7 @@ class Callbacks:
             request = replace(request, title=title_of_typed(typed), crossed=typed.cross_tokenizer)
         else:
             request = replace(request, title=self._titles[request.pair], crossed=request.pair in self._crossed)
-        if request.config.length == "pacer" and request.pair not in self._steered:
+        if request.config.needs_layer and request.pair not in self._steered:
             raise UserError(texts.NO_PACER_LAYER.format(pair=request.title, pairs=self._names(self._steered)))
         if request.config.drafter == "features" and not typed and request.pair not in self._headed:
             raise UserError(texts.NO_HEAD.format(pair=request.title, pairs=self._names(self._headed)))
@@ -245,6 +240,8 @@ class Callbacks:
         """The choice of a pair that a run can use at once; for any other pair the default."""
         if name in self._ready:
             return name
+        if not self._backend.takes_typed_pairs:
+            return self.pairs[0]
         try:
             typed_pair(str(name), self._local_folders)
         except UserError:
@@ -389,10 +386,17 @@ def refusal(error: UserError) -> gr.Error:
     )
 
 
+def file_part(pair: str) -> str:
+    """The name of a pair in that of a file: TARGET,DRAFT may be hub ids, with slashes."""
+    return re.sub(r"[^\w.-]+", "-", pair).strip("-.")[-100:]
+
+
 def message_of(error: Exception) -> str:
     """A failure in words for a person; only what nobody foresaw goes to the log with its traceback."""
     if isinstance(error, UserError):
         return _sentence(str(error))
+    if isinstance(error, gr.Error):  # of the machine that lends a GPU: a quota is spent, no GPU is free
+        return str(error.message)
     if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
         return texts.OUT_OF_MEMORY
     log.exception("a run failed")

@@ -9,13 +9,14 @@ from typing import Any
 
 import gradio as gr
 
-from explorer.config import PRESETS, DecodeConfig
+from explorer.config import PRESETS, RULE_KNOBS, DecodeConfig
 from explorer.ui import callbacks as cb
 from explorer.ui import texts
 from explorer.ui.backend import Backend
 from explorer.ui.compare import compare_tab
 from explorer.ui.controls import ADVANCED, Explore, control, page_knobs, pair_label
 from explorer.ui.languages import say
+from explorer.ui.learn import CHOSEN, TELL, learn_tab, lesson_slot
 from explorer.ui.links import LOOSE_KNOBS, SCRIPT, link_controls
 from explorer.ui.recordings import Recording, recordings
 from explorer.ui.runview import run_view
@@ -68,9 +69,11 @@ def build_page(
             toggle = gr.Button(say("THEME_TOGGLE"), size="sm", variant="secondary", elem_id="theme-toggle")
         toggle.click(None, js=_TOGGLE, api_visibility="private")
         with gr.Tabs(selected="explore", elem_id="views") as views:
-            explore = _explore(backend, handlers, session, opened)
+            explore = _explore(backend, handlers, session, opened, views)
             compare_tab(backend, explore, MODEL)
             tune_tab(backend, recorded, explore, views, MODEL)
+            learn_tab()
+        views.change(None, js=TELL, **SCRIPT)
         page.load(Warmup(backend, warm).watch, None, [explore.readiness], concurrency_limit=None, **QUIET)
         page.load(None, js=_NARROW, api_visibility="private")
         _api(handlers)
@@ -78,10 +81,12 @@ def build_page(
     return page
 
 
-def _explore(backend: Backend, handlers: cb.Callbacks, session: gr.State, opened: Recording | None) -> Explore:
-    """The first tab: one prompt, one run, every step of it. opened: the recorded run it shows."""
+def _explore(
+    backend: Backend, handlers: cb.Callbacks, session: gr.State, opened: Recording | None, views: gr.Tabs
+) -> Explore:
+    """The first tab: one prompt, one run, every step of it. opened: the recorded run it shows; views: all tabs."""
     recorded = handlers.recorded.values()
-    with gr.Tab(say("EXPLORE"), id="explore"):
+    with gr.Tab(say("EXPLORE"), id="explore", elem_id="explore"):
         with gr.Row(elem_id="composer"):
             prompt = gr.Textbox(
                 label=say("PROMPT_LABEL"),
@@ -106,8 +111,10 @@ def _explore(backend: Backend, handlers: cb.Callbacks, session: gr.State, opened
             api_visibility="private",
         )
         with gr.Row(elem_id="work"):
-            with gr.Column(scale=0, min_width=296, elem_id="rail"), gr.Accordion(say("SETTINGS"), elem_id="settings"):
-                controls, pair, preset, baseline, notes, readiness = _settings(backend, opened)
+            with gr.Column(scale=0, min_width=296, elem_id="rail"):
+                lesson_slot()
+                with gr.Accordion(say("SETTINGS"), elem_id="settings"):
+                    controls, pair, preset, baseline, notes, readiness = _settings(backend, opened)
             with gr.Column(scale=1, min_width=0, elem_id="main"):
                 picker = gr.Dropdown(
                     [(recording.label, recording.name) for recording in recorded],
@@ -154,10 +161,10 @@ def _explore(backend: Backend, handlers: cb.Callbacks, session: gr.State, opened
         read.failure(None, js=_REFUSED, api_visibility="private")
         view.configured(None, [pair, *knob_inputs], [pair, *knob_inputs], js=_CONFIGURED, **SCRIPT)
         view.keep(None, js=_KEEP, api_visibility="private")
+        view.tab(None, None, [views], js=CHOSEN, **SCRIPT)
         charts.expand(handlers.charts, [session], [plot], queue=False, **QUIET)
 
-        loose = [controls[name] for name in LOOSE_KNOBS]
-        rule = [controls["rule"], *loose]
+        rule = [controls[name] for name in RULE_KNOBS]
         presets = json.dumps({name: preset.settings for name, preset in PRESETS.items()})
         tell = _TELL % (json.dumps(list(controls)), presets)
         gr.on([component.change for component in knob_inputs], None, knob_inputs, [preset], js=tell, **SCRIPT)
@@ -177,7 +184,7 @@ def _settings(backend: Backend, opened: Recording | None) -> tuple[Any, ...]:
         value=opened.pair if opened and opened.pair in cb.ready_pairs(backend) else known[0].name,
         label=say("PAIR_LABEL"),
         info=say("PAIR_INFO"),
-        allow_custom_value=True,  # TARGET,DRAFT: checked when it is used
+        allow_custom_value=backend.takes_typed_pairs,  # TARGET,DRAFT: checked when it is used
         elem_id="pair",
     )
     readiness = gr.HTML(cb.readiness_html("WARM_WAITING"), elem_id="readiness", min_height=22)

@@ -11,11 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from explorer.config import DecodeConfig
-from explorer.engine.cross import TAIL, CrossDrafter, TextSide, common_prefix, complete, whole_text
+from explorer.engine.cross import TAIL, CrossDrafter, CrossTokenizer, TextSide, common_prefix, complete, whole_text
 from explorer.engine.decode import Sides, decode
 from explorer.engine.draft import Draft
 from explorer.engine.grid import decode_grid
-from explorer.engine.lengths import NoScorer
 from explorer.engine.pair import DraftSide, Pair, PairMismatch, check_same_vocabulary
 from explorer.engine.registry import UnknownPair, find_pair, public_name
 from explorer.engine.vocabulary import Vocabulary
@@ -233,7 +232,7 @@ def test_a_stop_id_of_the_draft_is_one_of_the_targets(crossed, monkeypatch):
     assert (draft.ended, draft.probs) == (True, [0.5, 0.25])
 
 
-@pytest.mark.parametrize("length", ["confidence", "entropy", "heuristic"])
+@pytest.mark.parametrize("length", ["confidence", "entropy", "heuristic", "adaedl"])
 def test_length_policies_steer_it(length, crossed, record, plain_greedy_ids):
     pair = crossed(packed=True)
     trace = record(pair, ids_of(pair), dataclasses.replace(EXACT, length=length, threshold=0.3))
@@ -289,8 +288,9 @@ def test_a_grid_comes_to_the_texts_of_separate_runs(crossed):
 def test_policies_that_score_tokens_are_refused(crossed):
     pair = crossed()
     pair.scorers["exact"] = SimpleNamespace(open=lambda: SimpleNamespace(score=None, seconds=0.0))
-    with pytest.raises(NoScorer, match="cross-tokenizer"):
-        next(decode(pair, ids_of(pair), dataclasses.replace(EXACT, length="pacer")))
+    for change in ({"length": "pacer"}, {"length": "survival"}, {"rule": "kl"}):
+        with pytest.raises(CrossTokenizer, match="cross-tokenizer"):
+            next(decode(pair, ids_of(pair), dataclasses.replace(EXACT, **change)))
 
 
 # Names ---------------------------------------------------------------------------------------------------------------

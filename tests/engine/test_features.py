@@ -225,7 +225,7 @@ def test_entries_of_later_rounds_are_those_of_a_fresh_start(shape, headed):
         text += round_.emitted
 
 
-@pytest.mark.parametrize("length", ["confidence", "entropy", "heuristic"])
+@pytest.mark.parametrize("length", ["confidence", "entropy", "heuristic", "adaedl"])
 def test_length_policies_steer_it(length, headed, plain_greedy_ids, record):
     pair = headed("llama")
     config = dataclasses.replace(EXACT, length=length, draft_length=8, threshold=0.4)
@@ -285,8 +285,9 @@ def test_a_prompt_of_one_token_runs(headed, plain_greedy_ids):
 
 
 def test_what_it_cannot_do_is_refused(pair):
-    with pytest.raises(ConfigError, match="pacer"):
-        DecodeConfig(drafter="features", length="pacer")
+    for change in ({"length": "pacer"}, {"length": "survival"}, {"rule": "kl"}):
+        with pytest.raises(ConfigError, match="feature-fed head"):
+            DecodeConfig(drafter="features", **change)
     with pytest.raises(NoHead, match="TARGET,HEAD"):
         next(decode(pair, list(PROMPT), EXACT))
 

@@ -4,13 +4,13 @@ import re
 
 import pytest
 
-from explorer.ui import texts, texts_ko
+from explorer.ui import texts, texts_ko, texts_learn, texts_learn_ko
 from explorer.ui.languages import english, say
 
 PLACEHOLDER = re.compile(r"\{\w+\}")
 HANGUL = re.compile("[\uac00-\ud7a3]")
 # Names, letters and signs that are the same in every language.
-UNTRANSLATED = re.compile(r"^(kinds|others)\.[\w:]+\.mark$|^locale$|^card\.theta$|^lanes\.theta$|\.blocks$|^whatif\.tau$|^whatif\.values\.fly$|\.knobs\.(theta|window)$|^tune\.(locale|length|map\.cell|map\.range|point\.fly)$|^comparison\.values\.fly$")  # fmt: skip
+UNTRANSLATED = re.compile(r"^(kinds|others)\.[\w:]+\.mark$|^locale$|^card\.theta$|^lanes\.theta$|^lanes\.policies\.(pacer|adaedl)$|^whatif\.tau$|^whatif\.values\.fly$|\.knobs\.(theta|window)$|^tune\.(locale|length|map\.cell|map\.range|point\.fly)$|^comparison\.values\.fly$")  # fmt: skip
 
 
 def leaves(table, path=""):
@@ -19,13 +19,18 @@ def leaves(table, path=""):
         yield from leaves(value, place) if isinstance(value, dict) else [(place, value)]
 
 
-def views(language):
+def views(language, learn):
     """All texts that scripts say, by place."""
-    tables = (language.VIEW, ""), (language.TUNE_VIEW, "tune"), (language.COMPARE_VIEW, "comparison")
+    tables = (
+        (language.VIEW, ""),
+        (language.TUNE_VIEW, "tune"),
+        (language.COMPARE_VIEW, "comparison"),
+        (learn.LESSON, "lesson"),
+    )
     return dict(leaf for table, path in tables for leaf in leaves(table, path))
 
 
-ENGLISH, KOREAN = views(texts), views(texts_ko)
+ENGLISH, KOREAN = views(texts, texts_learn), views(texts_ko, texts_learn_ko)
 
 
 def test_the_view_has_the_same_keys_in_both_languages():
@@ -45,7 +50,7 @@ def test_a_text_of_the_view_is_korean(place):
 def test_gradios_parts_have_the_same_keys_in_both_languages():
     assert set(texts_ko.PAGE) == set(english())
     assert all(PLACEHOLDER.findall(text) == PLACEHOLDER.findall(texts_ko.PAGE[key]) for key, text in english().items())
-    names = {"LENGTH_LABELS.pacer"}
+    names = {"LENGTH_LABELS.pacer", "LENGTH_LABELS.adaedl"}
     assert {key for key, text in texts_ko.PAGE.items() if not HANGUL.search(text)} == names
 
 
