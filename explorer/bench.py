@@ -43,6 +43,7 @@ EXACT, EXACT_WITH_LOOKUP = "exact", "exact, model + lookup"
 PEARL = "exact, PEARL one after the other"
 COLD, WARM = (f"exact, Ouroboros (suffixes), {pool} pool" for pool in ("cold", "warm"))
 PHRASES = 3  # k of the released defaults
+EXACT_WITH_HEAD, FLY_WITH_HEAD = "exact, EAGLE-3 chain", "fly, EAGLE-3 chain"
 THEIR_PLAIN, THEIR_ASSISTED = "transformers: plain greedy", "transformers: assisted"
 THEIR_LOOKUP = "transformers: prompt lookup"
 LOOSENED = [verdict for verdict in Verdict if verdict.is_loosened]
@@ -164,6 +165,11 @@ def our_rows(pair: Pair, base: DecodeConfig, lengths: Sequence[int]) -> dict[str
         EXACT_WITH_LOOKUP: replace(exact, drafter="model+lookup"),
         "fly": fly,
         "fly, model + lookup": replace(fly, drafter="model+lookup"),
+        **(
+            {EXACT_WITH_HEAD: replace(exact, drafter="features"), FLY_WITH_HEAD: replace(fly, drafter="features")}
+            if pair.head
+            else {}
+        ),
         **{rule: replace(base, rule=rule) for rule in LOOSE_RULES if rule != "fly"},
     }.items():
         for length in lengths:
@@ -193,7 +199,10 @@ def their_rows(pair: Pair, base: DecodeConfig, lengths: Sequence[int]) -> dict[s
             settings.num_assistant_tokens = length
             settings.num_assistant_tokens_schedule = "constant"
             settings.assistant_confidence_threshold = 0.0
-            rows[row_name(THEIR_ASSISTED, length)] = _transformers(pair, base, {"assistant_model": draft}, settings)
+            assistant: dict[str, Any] = {"assistant_model": draft}
+            if pair.draft_side:  # its universal assisted decoding
+                assistant |= {"tokenizer": pair.tokenizer, "assistant_tokenizer": pair.draft_side.tokenizer}
+            rows[row_name(THEIR_ASSISTED, length)] = _transformers(pair, base, assistant, settings)
         lookup = {"prompt_lookup_num_tokens": length, "max_matching_ngram_size": MAX_NGRAM}
         rows[row_name(THEIR_LOOKUP, length)] = _transformers(pair, base, lookup)
     return rows
@@ -234,10 +243,8 @@ def drafts_that_differ(one_pass: dict[str, list[Measured]], length: int) -> tupl
 
 def _forms(pair: Pair) -> dict[str, int]:
     """Bytes of weights by model and form."""
-    return {
-        f"{side} {model.dtype_name}": model.weight_bytes
-        for side, model in (("target", pair.target), ("draft", pair.draft))
-    }
+    models = {"target": pair.target, "draft": pair.draft} | ({"head": pair.head} if pair.head else {})
+    return {f"{side} {model.dtype_name}": model.weight_bytes for side, model in models.items()}
 
 
 def measure(rows: dict[str, Runner], prompts: list[list[int]], passes: int) -> list[dict[str, list[Measured]]]:

@@ -25,7 +25,7 @@ SCHEMA_VERSION = 1
 MAX_FILE_BYTES = 64 * 2**20
 MAX_TEXT_BYTES = 2**21  # of the output: one long token repeated makes gigabytes of text from a small file
 
-Source = Literal["model", "lookup", "phrase pool"]
+Source = Literal["model", "lookup", "phrase pool", "features"]
 StopReason = Literal["stop_id", "stop_string", "budget", "user"]
 
 
@@ -345,6 +345,8 @@ class Provenance:
     threads: int
     versions: dict[str, str]  # of the libraries
     date: str  # ISO 8601, UTC
+    head: str | None = None  # the feature-fed head of the target, where the pair has one
+    cross_tokenizer: bool = False  # the draft has a vocabulary of its own: its text was tokenised again for the target
 
     def __post_init__(self) -> None:
         _require(self.threads > 0, "threads must be at least 1")

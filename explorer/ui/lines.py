@@ -6,8 +6,8 @@ browser is sent and parses just its tail. Keys are short, because the whole text
 This table and assets/run.js are the two places that know them:
 
 header  run (an id), recorded (true for a recorded run), imported (true for a visitor's file), pair and its title, prompt,
-        config (DecodeConfig by name), notes, and of a recorded or imported run provenance {pair, target, draft, dtype, device,
-        date}, and here: whether this machine can run its pair
+        config (DecodeConfig by name), notes, crossed (only where the draft has a vocabulary of its own), and of a recorded or
+        imported run provenance {pair, target, draft, dtype, device, date}, and here: whether this machine can run its pair
 round   v new vocabulary: pieces of text, numbered on from 0 over the whole run; a stop token's piece is a list of one
         d [K] drafted tokens, as numbers of the vocabulary; c [K + 1] the target's choices: what is committed if the cut falls here
         m match, a text of K digits 0 and 1 (left out: d equals c); g protected positions (left out: none)
@@ -61,10 +61,12 @@ def header(
     provenance: Provenance | None = None,
     here: bool = True,
     imported: bool = False,
+    crossed: bool = False,
 ) -> str:
     """The first line of a run: a new one clears the view.
 
-    provenance: of a run made before; here: whether its pair is at hand; imported: from a visitor's file.
+    provenance: of a run made before; here: whether its pair is at hand; imported: from a visitor's file; crossed: the draft has
+    a vocabulary of its own (for a run made before its provenance says so).
     """
     event = {
         "run": run,
@@ -76,6 +78,8 @@ def header(
         "config": asdict(config),
         "notes": list(config.notes),
     }
+    if crossed or (provenance and provenance.cross_tokenizer):
+        event["crossed"] = True
     return line(event | ({"provenance": origin(provenance), "here": here} if provenance else {}))
 
 
