@@ -215,7 +215,10 @@ def _parser() -> argparse.ArgumentParser:
 
 def _add_pair(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--pair", metavar="P", help="a name of `explorer pairs`, or TARGET,DRAFT: hub ids or local folders"
+        "--pair",
+        metavar="P",
+        help="a name of `explorer pairs`, or TARGET,DRAFT: hub ids or local folders; DRAFT may be an EAGLE-3 head of the target; "
+        "TARGET,DRAFT,cross-tokenizer for two vocabularies",
     )
     parser.add_argument(
         "--device",

@@ -24,7 +24,8 @@ MAX_BYTES = 64 * 2**10  # of one bytes value
 MAX_INT = 2**53
 MAX_FLOAT = 1e300
 
-OMIT_NONE = {"omit_none": True}  # metadata of a field that is not written where it is None
+OMIT_NONE = {"omit": None}  # metadata of a field that is not written where it is None
+OMIT_EMPTY = {"omit": ()}  # the same of an empty list
 
 
 class SchemaError(UserError):
@@ -91,10 +92,11 @@ def write(value: Any) -> Any:
             return {"hex": value.hex(" ")}
     if dataclasses.is_dataclass(value):
         present = ((field, getattr(value, field.name)) for field in dataclasses.fields(value))
-        return {
-            field.name: write(item) for field, item in present if not (item is None and "omit_none" in field.metadata)
-        }
+        return {field.name: write(item) for field, item in present if item != field.metadata.get("omit", _NEVER)}
     return value
+
+
+_NEVER = object()
 
 
 @cache

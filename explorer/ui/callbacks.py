@@ -8,7 +8,7 @@ import re
 import secrets
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from errno import ENOSPC
 from pathlib import Path
 from time import monotonic
@@ -30,6 +30,7 @@ from explorer.ui.links import LOOSE_KNOBS
 from explorer.ui.recordings import Recording, run_text, title_of
 from explorer.ui.report import end_event
 from explorer.ui.scripts import IMPORT_LIMIT
+from explorer.ui.typed import title_of_typed, typed_pair
 
 log = logging.getLogger(__name__)
 
@@ -60,6 +61,8 @@ class Request:
     pair: str
     baseline: bool
     config: DecodeConfig
+    title: str = ""  # of the pair
+    crossed: bool = False  # its draft has a vocabulary of its own
 
 
 def ready_pairs(backend: Backend) -> tuple[str, ...]:
@@ -82,13 +85,17 @@ def read_form(pairs: tuple[str, ...], prompt: Any, pair: Any, baseline: Any, *va
 class Callbacks:
     """The page's event handlers over one backend and the recorded runs."""
 
-    def __init__(self, backend: Backend, recorded: tuple[Recording, ...] = ()):
+    def __init__(self, backend: Backend, recorded: tuple[Recording, ...] = (), local_folders: bool = False):
+        """local_folders: whether visitors may type folders of this machine as a pair."""
         self._backend = backend
+        self._local_folders = local_folders
         self._titles = {pair.name: pair.title for pair in backend.pairs()}
         self.recorded = {recording.name: recording for recording in recorded}
         self.pairs = tuple(self._titles)
         self._ready = ready_pairs(backend)
         self._steered = [pair.name for pair in backend.pairs() if pair.has_pacer_layer]
+        self._headed = [pair.name for pair in backend.pairs() if pair.head]
+        self._crossed = [pair.name for pair in backend.pairs() if pair.cross_tokenizer]
 
     def prepare(self, session: Session, *form: Any) -> tuple[Any, ...]:
         """At once, not waiting for anybody: refuse a bad form, else clear the view and turn Run into Stop.
@@ -119,11 +126,11 @@ class Callbacks:
                 if isinstance(event, Trace):
                     session.trace = event
                     with tempfile.TemporaryDirectory() as folder:
-                        path = Path(folder) / f"trace-{file_part(request.pair)}-{session.run}.json"
+                        path = Path(folder) / f"trace-{file_part(event.provenance.pair)}-{session.run}.json"
                         event.save(path)
                         # Gradio has copied the file when it asks for the next value.
                         download = gr.update(value=str(path))
-                        yield text, *_buttons(running=False), download, self._in_memory(request.pair)
+                        yield text, *_buttons(running=False), download, self._in_memory(request.title)
                     return
                 text += event
                 if len(text) > sent and monotonic() - sent_at >= UPDATE_SECONDS:
@@ -215,21 +222,50 @@ class Callbacks:
 
     def _request(self, *form: Any) -> Request:
         """The form, checked; a setting that this pair cannot follow is refused before anything is loaded or cleared."""
-        request = read_form(self.pairs, *form)
+        name = form[1]
+        typed = (
+            typed_pair(name, self._local_folders)
+            if self._backend.takes_typed_pairs and isinstance(name, str) and "," in name and name not in self.pairs
+            else None
+        )
+        request = read_form((*self.pairs, name) if typed else self.pairs, *form)
+        if typed:
+            request = replace(request, title=title_of_typed(typed), crossed=typed.cross_tokenizer)
+        else:
+            request = replace(request, title=self._titles[request.pair], crossed=request.pair in self._crossed)
         if request.config.needs_layer and request.pair not in self._steered:
-            steered = ", ".join(self._titles[name] for name in self._steered) or "none"
-            raise UserError(texts.NO_PACER_LAYER.format(pair=self._titles[request.pair], pairs=steered))
+            raise UserError(texts.NO_PACER_LAYER.format(pair=request.title, pairs=self._names(self._steered)))
+        if request.config.drafter == "features" and not typed and request.pair not in self._headed:
+            raise UserError(texts.NO_HEAD.format(pair=request.title, pairs=self._names(self._headed)))
         return request
+
+    def _names(self, pairs: list[str]) -> str:
+        return ", ".join(self._titles[name] for name in pairs) or "none"
 
     def _pair(self, name: Any) -> str:
         """The choice of a pair that a run can use at once; for any other pair the default."""
-        return name if name in self._ready else self.pairs[0]
+        if name in self._ready:
+            return name
+        if not self._backend.takes_typed_pairs:
+            return self.pairs[0]
+        try:
+            typed_pair(str(name), self._local_folders)
+        except UserError:
+            return self.pairs[0]
+        return str(name)
 
     def _header(self, session: Session, request: Request) -> str:
-        return lines.header(session.run, request.pair, self._titles[request.pair], request.prompt, request.config)
+        return lines.header(
+            session.run,
+            request.pair,
+            request.title,
+            request.prompt,
+            request.config,
+            crossed=request.crossed,
+        )
 
-    def _in_memory(self, pair: str) -> str:
-        return readiness_html("WARM_READY", self._titles[pair])
+    def _in_memory(self, title: str) -> str:
+        return readiness_html("WARM_READY", title)
 
     def _events(self, session: Session, request: Request) -> Iterator[str | Trace]:
         """The lines of a run as they come about, and its trace at the end (none where it was stopped too early)."""

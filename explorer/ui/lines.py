@@ -6,8 +6,8 @@ browser is sent and parses just its tail. Keys are short, because the whole text
 This table and assets/run.js are the two places that know them:
 
 header  run (an id), recorded (true for a recorded run), imported (true for a visitor's file), pair and its title, prompt,
-        config (DecodeConfig by name), notes, and of a recorded or imported run provenance {pair, target, draft, dtype, device,
-        date}, and here: whether this machine can run its pair
+        config (DecodeConfig by name), notes, crossed (only where the draft has a vocabulary of its own), and of a recorded or
+        imported run provenance {pair, target, draft, dtype, device, date}, and here: whether this machine can run its pair
 round   v new vocabulary: pieces of text, numbered on from 0 over the whole run; a stop token's piece is a list of one
         d [K] drafted tokens, as numbers of the vocabulary; c [K + 1] the target's choices: what is committed if the cut falls here
         m match, a text of K digits 0 and 1 (left out: d equals c); g protected positions (left out: none)
@@ -19,6 +19,8 @@ round   v new vocabulary: pieces of text, numbered on from 0 over the whole run;
         a [K + 1] the target's likeliest tokens: [token, probability, token, probability, ..]
         f [K] where each token was drafted (left out: all by the draft model)
         b the length policy's decided blocks [[size, mean, threshold, passed, score, ..], ..] (left out: none)
+        k phrases tried behind the draft [[tokens that agree, token, token, ..], ..] (left out: none)
+        o tokens drafted ahead under PEARL's schedule (left out: none)
         x {position: [text added, bytes as hex]} where an emitted token adds another text than its piece (a split character)
         s seconds [prefill, draft, preverify, verify, other]
 phase   phase, and optionally a message
@@ -59,10 +61,12 @@ def header(
     provenance: Provenance | None = None,
     here: bool = True,
     imported: bool = False,
+    crossed: bool = False,
 ) -> str:
     """The first line of a run: a new one clears the view.
 
-    provenance: of a run made before; here: whether its pair is at hand; imported: from a visitor's file.
+    provenance: of a run made before; here: whether its pair is at hand; imported: from a visitor's file; crossed: the draft has
+    a vocabulary of its own (for a run made before its provenance says so).
     """
     event = {
         "run": run,
@@ -74,6 +78,8 @@ def header(
         "config": asdict(config),
         "notes": list(config.notes),
     }
+    if crossed or (provenance and provenance.cross_tokenizer):
+        event["crossed"] = True
     return line(event | ({"provenance": origin(provenance), "here": here} if provenance else {}))
 
 
@@ -123,6 +129,10 @@ class RunEncoder:
             event["f"] = list(round_.sources)
         if round_.blocks:
             event["b"] = [_block(block) for block in round_.blocks]
+        if round_.branches:
+            event["k"] = [[branch.agreed, *map(self._number, branch.ids)] for branch in round_.branches]
+        if round_.ahead:
+            event["o"] = [self._number(token) for token in round_.ahead]
         if texts := self._texts(round_.emitted):
             event["x"] = texts
         new, self._new = self._new, []
