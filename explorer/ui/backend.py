@@ -30,7 +30,7 @@ class Backend:
     Holds the pair used last; another one takes its place, because two may not fit into memory.
     """
 
-    loan_seconds: int | None = None  # for how long a GPU is lent at most, where it is lent
+    loan_seconds: int | None = None  # for how long a sweep has a GPU, where one is lent
 
     def __init__(self):
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="models")

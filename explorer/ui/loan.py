@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from explorer.engine.registry import KnownPair
 
 LONGEST = 120  # seconds asked for at most, which is what a visitor without an account has in a day
+SWEEP = 60  # seconds of a sweep: who asks for more than is left of the day's is refused
 START = 15  # seconds: a new process, the weights' way to the GPU, the first slow rounds
 PER_TOKEN = (
     0.06  # seconds that plain decoding of a few billion weights stays below, so that no run is cut for its length
@@ -47,7 +48,7 @@ def run_seconds(name: str, prompt_ids: list[int], configs: Sequence[DecodeConfig
 
 def sweep_seconds(*_: Any) -> int:
     """A sweep takes what it can get: the prompts that are through by then are kept."""
-    return LONGEST
+    return SWEEP
 
 
 class LoanBackend(Backend):
@@ -56,7 +57,7 @@ class LoanBackend(Backend):
     The first round waits for a GPU to come free, and a run cannot be stopped before it.
     """
 
-    loan_seconds = LONGEST
+    loan_seconds = SWEEP
 
     def __init__(self, lend: Lend, names: Sequence[str]):
         """lend: makes of a generator function and the seconds it needs (same arguments) one that runs on a lent GPU.
@@ -127,10 +128,10 @@ class LoanBackend(Backend):
         yield from self._sent(name, run_seconds(name, prompt_ids, configs), work, cut=False)
 
     def _sweep(self, name: str, items: list[PromptItem], points: list[DecodeConfig]) -> Generator[Any]:
-        yield from self._sent(name, LONGEST, lambda pair: self.sweep_steps(pair, items, points), cut=True)
+        yield from self._sent(name, SWEEP, lambda pair: self.sweep_steps(pair, items, points), cut=True)
 
     def _measure(self, name: str, sweep: Sweep, points: list[int]) -> Generator[Any]:
-        yield from self._sent(name, LONGEST, lambda pair: self.measure_steps(pair, sweep, points), cut=False)
+        yield from self._sent(name, SWEEP, lambda pair: self.measure_steps(pair, sweep, points), cut=False)
 
     def _sent(self, name: str, seconds: int, work: Callable[[Pair], Iterator[Any]], cut: bool) -> Generator[Any]:
         """What runs here, then what the work yields, then the error a user should read, if any: only values cross.
