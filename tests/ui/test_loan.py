@@ -18,6 +18,7 @@ from explorer.analysis.sweep import PromptRuns, Sweep
 from explorer.config import DecodeConfig
 from explorer.engine.decode import decode
 from explorer.engine.pair import PromptError
+from explorer.errors import UserError
 from explorer.prompts import PromptItem
 from explorer.ui import callbacks as cb
 from explorer.ui import loan
@@ -156,6 +157,15 @@ def test_what_a_user_did_wrong_comes_back_as_such(backend, held):
     """ZeroGPU turns any other error than Gradio's into its name: the sentence would be lost."""
     with pytest.raises(PromptError, match="shorten the prompt or lower the budget"):
         list(backend.decode(held, held.encode("word " * 300), CONFIG))
+
+
+def test_memory_that_ran_out_there_is_told_here(backend, held, monkeypatch):
+    def full(*_):
+        raise MemoryError
+
+    monkeypatch.setattr("explorer.engine.decode.decode", full)
+    with pytest.raises(UserError, match="Out of memory"):
+        list(backend.decode(held, held.encode("hello there"), CONFIG))
 
 
 def test_the_seconds_asked_for_follow_the_budget(lender):
