@@ -31,7 +31,7 @@ class Backend:
     """
 
     takes_typed_pairs = True  # whether a visitor may name a pair that is not in the list
-    loan_seconds: int | None = None  # for how long a GPU is lent at most, where it is lent
+    loan_seconds: int | None = None  # for how long a sweep has a GPU, where one is lent
 
     def __init__(self):
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="models")

@@ -125,7 +125,7 @@ PAGE: dict[str, str] = {
     "COMPARE_ADOPT": "탐색 탭의 설정 가져오기",
     "TUNE": "조정",
     "TUNE_LEAD": "여러 프롬프트에 걸쳐 θ와 W를 바꿔 보며 느슨함이 얻는 것과 치르는 것을 보고, 한도 안에서 가장 빠른 점을 고릅니다. 그리디 디코딩은 결정적이므로 점이 몇 개든 서로 다른 라운드는 한 번씩만 계산합니다.",
-    "TUNE_LOAN": "이 스페이스는 방문자의 하루 할당량에서 GPU를 한 번에 최대 2분 동안 빌려 줍니다. 그때까지 끝난 프롬프트는 남습니다. 더 긴 스윕과 PACER 층 학습에는 자신의 컴퓨터가 필요합니다: python -m explorer sweep, python -m explorer pacer.",
+    "TUNE_LOAN": "이 스페이스에서 스윕은 하루 할당량에서 GPU를 1분 동안 빌려 쓰며, 그때까지 끝난 프롬프트는 남습니다. 더 긴 스윕과 PACER 층 학습에는 자신의 컴퓨터가 필요합니다: python -m explorer sweep, python -m explorer pacer.",
     "TUNE_SOURCES.checkable": "제공된 프롬프트, 정답 확인 가능",
     "TUNE_SOURCES.examples": "예시 프롬프트",
     "TUNE_SOURCES.own": "내 프롬프트",
