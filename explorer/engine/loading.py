@@ -18,6 +18,7 @@ from explorer.engine.fingerprint import fingerprint
 from explorer.engine.model import output_device
 from explorer.engine.pair import Pair, check_same_vocabulary
 from explorer.engine.weights import WeightsError
+from explorer.errors import is_out_of_memory
 
 DTYPES = ("float32", "bfloat16", "float16")
 SPREAD = "auto"  # the name of no device: the target over all GPUs, then memory, then disk
@@ -148,8 +149,8 @@ def _reading(folder: Path) -> Iterator[None]:
     """A folder that cannot be read becomes one sentence: the libraries raise errors of many kinds, some of many lines."""
     try:
         yield
-    except (MemoryError, torch.OutOfMemoryError):
-        raise
     except Exception as error:
+        if is_out_of_memory(error):
+            raise
         reason = next((line.strip() for line in str(error).splitlines() if line.strip()), "no reason given")
         raise WeightsError(f"cannot load {folder} ({type(error).__name__}: {reason[:200]})") from error

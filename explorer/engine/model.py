@@ -57,6 +57,14 @@ class LanguageModel:
         """Size of a hidden state."""
         return self.model.config.get_text_config().hidden_size
 
+    def check_branches(self) -> None:
+        """Raise UnsupportedModel where several continuations cannot be fed at once (Context.branch)."""
+        if self.model.config.model_type not in PLAIN:
+            raise UnsupportedModel(
+                f"candidate phrases need a mask of their own, which {self.model.config.model_type} models do not take here, only "
+                f"{', '.join(PLAIN)}: set the number of candidate phrases to 0"
+            )
+
     @property
     def dtype_name(self) -> str:
         return str(self.model.dtype).removeprefix("torch.")
@@ -119,6 +127,14 @@ class Context:
         if length < self.length:
             self._cache.crop(length - self.length)
             self.length = length
+
+    def move(self, start: int, count: int, to: int) -> None:
+        """Move `count` entries that begin at `start` down to `to`, and drop all behind them. Only for families in PLAIN."""
+        if start != to:
+            for layer in self._cache.layers:
+                for held in (layer.keys, layer.values):  # [1, heads, length, d]
+                    held[:, :, to : to + count] = held[:, :, start : start + count].clone()
+        self.crop(to + count)
 
     def close(self) -> None:
         """Free the cache."""

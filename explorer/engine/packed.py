@@ -260,6 +260,9 @@ class PackedModel:
         """Size of a hidden state."""
         return self.embedding.shape[1]
 
+    def check_branches(self) -> None:
+        """Every packed model takes several continuations at once."""
+
     @property
     def dtype_name(self) -> str:
         body, head = (linear.dtype_name for linear in (self.layers[0].qkv, self.head))
@@ -334,6 +337,13 @@ class PackedContext:
     def crop(self, length: int) -> None:
         """Take tokens back so that at most `length` are held."""
         self.cache.length = min(self.length, length)
+
+    def move(self, start: int, count: int, to: int) -> None:
+        """Move `count` entries that begin at `start` down to `to`, and drop all behind them."""
+        entries = self.cache.entries
+        if start != to:
+            entries[:, to : to + count] = entries[:, start : start + count].clone()
+        self.crop(to + count)
 
     def close(self) -> None:
         """Free the cache."""

@@ -97,13 +97,15 @@ class Pair:
         return self.scorers.get(rule) or next(iter(self.scorers.values()), None)
 
     def open_draft(
-        self, target: Context | PackedContext, states: bool = False
+        self, target: Context | PackedContext, states: bool = False, alone: bool = False
     ) -> Context | PackedContext | fixed.FixedContext:
         """Start the draft's side of a sequence that is open on the target; states: leave final hidden states behind.
 
-        A copy of the target in fewer bits reads the target's own keys and values: nothing to prefill, and more to agree on.
+        A copy of the target in fewer bits reads the target's own keys and values: nothing to prefill, and more to agree on;
+        alone: it keeps its own even so.
         """
-        return self.draft.open(states, target.cache) if self.drafts_for_itself else self.draft.open(states)
+        shared = self.drafts_for_itself and not alone
+        return self.draft.open(states, target.cache) if shared else self.draft.open(states)
 
     def open_target(self, features: bool = False) -> Context | PackedContext:
         """Start the target's side of a sequence; features: leave the states behind that a head is fed. Raises NoHead."""

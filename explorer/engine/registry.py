@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from explorer.engine.hardware import has_cuda
-from explorer.engine.weights import RegistryModel, is_here, local_or_hub, registry_model
+from explorer.engine.weights import RegistryModel, WeightsError, is_here, local_or_hub, registry_model
 from explorer.errors import UserError
 
 if TYPE_CHECKING:  # the list of pairs must show before torch is imported
@@ -153,9 +153,17 @@ def load_pair(
     where = loading.placement(device, dtype)
     sources = {side: _public_name(reference) for side, reference in known.sides.items()}
     folders = folders_of(known, progress)
-    return loading.load(
-        public_name(known), folders, sources, where, grafted=known.is_grafted, cross_tokenizer=known.cross_tokenizer
-    )
+    try:
+        return loading.load(
+            public_name(known), folders, sources, where, grafted=known.is_grafted, cross_tokenizer=known.cross_tokenizer
+        )
+    except WeightsError as error:
+        for side, reference in known.sides.items():
+            if isinstance(reference, RegistryModel) and str(folders[side]) in str(
+                error
+            ):  # made here, so it can be made again
+                raise WeightsError(f"{error}: delete that folder and try again, it is made anew") from error
+        raise
 
 
 def folders_of(known: KnownPair, progress: Callable[[str], None] = lambda message: None) -> dict[str, Path]:

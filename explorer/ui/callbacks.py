@@ -9,15 +9,17 @@ import secrets
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from errno import ENOSPC
 from pathlib import Path
 from time import monotonic
+from traceback import format_tb
 from typing import Any
 
 import gradio as gr
 
 from explorer.cases import Case
 from explorer.config import PRESETS, DecodeConfig, knobs
-from explorer.errors import UserError
+from explorer.errors import UserError, is_out_of_memory
 from explorer.schema import parse_json, read
 from explorer.trace import Trace
 from explorer.ui import charts, lines, texts
@@ -45,6 +47,10 @@ class Session:
     stopping: bool = False
     trace: Trace | None = None  # of the last run that ended
     recording: str = ""  # the recorded run on show, "" while it is another
+
+    def forget(self) -> None:
+        """The page is closed: let go of the run, and end what runs."""
+        self.stopping, self.trace, self.recording = True, None, ""
 
 
 @dataclass(frozen=True)
@@ -135,7 +141,7 @@ class Callbacks:
             message = message_of(error)
             text += lines.line({"phase": "failed", "message": message})
             yield text, *_buttons(running=False), skip, skip
-            raise gr.Error(html.escape(message, quote=False), title=texts.FAILED_TITLE, print_exception=False) from None
+            raise failure(message) from None
 
     def stop(self, session: Session) -> Any:
         """Ask the run to end after the round it is in; what there is by then is kept."""
@@ -149,12 +155,13 @@ class Callbacks:
             request = self._request(prompt, pair, baseline, *values)
             trace = next(event for event in self._events(session, request) if isinstance(event, Trace))
         except Exception as error:
-            raise gr.Error(message_of(error), print_exception=False) from None
-        return {"text": trace.text, "summary": end_event(trace)["summary"], "trace": trace.to_json()}
+            raise failure(message_of(error)) from None
+        notes = list(request.config.notes)
+        return {"text": trace.text, "notes": notes, "summary": end_event(trace)["summary"], "trace": trace.to_json()}
 
     def open_recording(self, session: Session, name: str) -> list[Any]:
         """Show a recorded run, and set the page to what it was made with: view, prompt, pair, knobs, download, charts."""
-        if name not in self.recorded:
+        if not isinstance(name, str) or name not in self.recorded:
             return [gr.skip()] * (5 + len(page_knobs()))
         recording = self.recorded[name]
         session.trace, session.recording = None, name
@@ -182,9 +189,8 @@ class Callbacks:
         try:
             trace = _read_trace(text)
         except UserError as error:
-            # Gradio shows a message as markup, and both the name and the reason may quote the file.
-            message = html.escape(texts.IMPORT_REFUSED.format(name=name, reason=error))
-            raise gr.Error(message, title=texts.IMPORT_TITLE, duration=20, print_exception=False) from None
+            message = texts.IMPORT_REFUSED.format(name=name, reason=error)
+            raise _error(message, texts.IMPORT_TITLE, duration=20) from None
         session.trace, session.recording = None, ""
         pair = trace.provenance.pair
         return [
@@ -336,7 +342,7 @@ def api_judge(
         KNOBS["draft_length"].check(len(case.match))
         return case.answer()
     except UserError as error:
-        raise gr.Error(str(error), print_exception=False) from None
+        raise _error(str(error), texts.ERROR_TITLE) from None
 
 
 def _read_trace(text: Any) -> Trace:
@@ -380,10 +386,18 @@ def _buttons(running: bool) -> tuple[Any, Any, Any]:
 
 
 def refusal(error: UserError) -> gr.Error:
-    # Gradio shows a message as markup, and this one may quote what was typed.
-    return gr.Error(
-        html.escape(_sentence(str(error)), quote=False), title=texts.ERROR_TITLE, duration=12, print_exception=False
-    )
+    """What a visitor or a program is told about input that cannot be used."""
+    return _error(_sentence(str(error)), texts.ERROR_TITLE, duration=12)
+
+
+def failure(message: str) -> gr.Error:
+    """What is told about a run that has failed."""
+    return _error(message, texts.FAILED_TITLE)
+
+
+def _error(message: str, title: str, **options: Any) -> gr.Error:
+    """Gradio shows a message as markup, and a message may quote what somebody typed or a file holds."""
+    return gr.Error(html.escape(message, quote=False), title=title, print_exception=False, **options)
 
 
 def file_part(pair: str) -> str:
@@ -392,14 +406,16 @@ def file_part(pair: str) -> str:
 
 
 def message_of(error: Exception) -> str:
-    """A failure in words for a person; only what nobody foresaw goes to the log with its traceback."""
+    """A failure in words for a person; of what nobody foresaw the log gets the place, not the words: they may quote a prompt."""
     if isinstance(error, UserError):
         return _sentence(str(error))
     if isinstance(error, gr.Error):  # of the machine that lends a GPU: a quota is spent, no GPU is free
         return str(error.message)
-    if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
+    if is_out_of_memory(error):
         return texts.OUT_OF_MEMORY
-    log.exception("a run failed")
+    if isinstance(error, OSError) and error.errno == ENOSPC:
+        return texts.DISK_FULL
+    log.error("a run failed: %s\n%s", type(error).__name__, "".join(format_tb(error.__traceback__)))
     return texts.UNEXPECTED.format(error=type(error).__name__)
 
 

@@ -21,6 +21,7 @@ from explorer.ui.links import LOOSE_KNOBS, SCRIPT, link_controls
 from explorer.ui.recordings import Recording, recordings
 from explorer.ui.runview import run_view
 from explorer.ui.tune import tune_tab
+from explorer.ui.visitors import Visitors
 from explorer.ui.warmup import Warmup
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "prompts.jsonl"
@@ -77,6 +78,7 @@ def build_page(
         page.load(Warmup(backend, warm).watch, None, [explore.readiness], concurrency_limit=None, **QUIET)
         page.load(None, js=_NARROW, api_visibility="private")
         _api(handlers)
+        Visitors().attend(page)
     page.queue(max_size=32)
     return page
 
