@@ -41,6 +41,7 @@ PLAIN = "plain greedy"
 EXACT, EXACT_WITH_LOOKUP = "exact", "exact, model + lookup"
 PEARL = "exact, PEARL one after the other"
 COLD, WARM = (f"exact, Ouroboros (suffixes), {pool} pool" for pool in ("cold", "warm"))
+BOTH = "exact, Ouroboros, cold pool"
 PHRASES = 3  # k of the released defaults
 THEIR_PLAIN, THEIR_ASSISTED = "transformers: plain greedy", "transformers: assisted"
 THEIR_LOOKUP = "transformers: prompt lookup"
@@ -177,6 +178,7 @@ def our_rows(pair: Pair, base: DecodeConfig, lengths: Sequence[int]) -> dict[str
     for length in lengths:
         config = replace(exact, phrases=PHRASES, draft_length=length)
         rows |= {row_name(COLD, length): _ours(pair, config), row_name(WARM, length): _ours_warm(pair, config)}
+        rows[row_name(BOTH, length)] = _ours(pair, replace(config, drafter="model+phrases"))
     return rows
 
 

@@ -115,8 +115,9 @@ class DecodeConfig:
         str,
         "model",
         "Drafter",
-        "Where drafted tokens come from: the draft model, prompt lookup alone, or the draft model accelerated by lookup.",
-        choices=("model", "lookup", "model+lookup"),
+        "Where drafted tokens come from: the draft model, prompt lookup alone, or the draft model accelerated by lookup "
+        "or by phrases that it makes itself, as Ouroboros does.",
+        choices=("model", "lookup", "model+lookup", "model+phrases"),
     )
     length: str = _knob(
         str,
@@ -160,6 +161,11 @@ class DecodeConfig:
     phrase_length: int = _knob(
         int, 6, "Phrase length", "Ouroboros (suffixes): tokens of a phrase, at most.", low=1, high=16, step=1
     )
+    phrase_window: int = _knob(
+        int, 5, "Phrases made at once",
+        "Drafter model+phrases: how many new phrases each draft forward works on, and how many known ones it tries.",
+        low=1, high=20, step=1,
+    )  # fmt: skip
     schedule: str = _knob(
         str, "serial", "Schedule",
         "serial: draft, then verify. pearl: the draft goes on while the target verifies (PEARL); run one after the other here, "
@@ -201,6 +207,10 @@ class DecodeConfig:
         if self.phrases and self.rule == "kl":
             raise ConfigError(
                 "Rule kl compares the draft model's distribution with the target's, and a phrase has none: set Candidate phrases to 0"
+            )
+        if self.drafter == "model+phrases" and self.temperature:
+            raise ConfigError(
+                "Drafter model+phrases needs temperature 0: it confirms phrases by the draft model's own choices"
             )
         if self.schedule == "pearl":
             self._check_pearl()

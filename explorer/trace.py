@@ -23,7 +23,7 @@ from explorer.verdicts import LOOSE_RULES, Evidence, Judgement, Verdict, judge_e
 SCHEMA_VERSION = 1
 MAX_FILE_BYTES = 64 * 2**20
 
-Source = Literal["model", "lookup", "phrase pool"]
+Source = Literal["model", "lookup", "drafted phrase", "phrase pool"]
 StopReason = Literal["stop_id", "stop_string", "budget", "user"]
 
 
