@@ -120,8 +120,9 @@ class LoanBackend(Backend):
 
         def work(pair: Pair) -> Iterator[tuple[int, Round]]:
             if len(configs) > 1 or name not in self._warm:  # times that are compared, or a process that is new
-                for config in configs:
-                    list(decode(pair, prompt_ids, replace(config, max_new_tokens=min(WARM, config.max_new_tokens))))
+                short = [replace(config, max_new_tokens=min(WARM, config.max_new_tokens)) for config in configs]
+                for _ in in_turn([decode(pair, prompt_ids, config) for config in short]):
+                    pass
             self._warm.add(name)
             return in_turn([decode(pair, prompt_ids, config) for config in configs])
 
