@@ -47,7 +47,7 @@ refused.type = "checkbox";
 refused.addEventListener("change", () => { strip.root.classList.toggle("with-refused", refused.checked); share.note(); });
 const notes = make("div", "run-notes");
 const share = makeShare({
-  state: linkState, onLink: arrive, runNow: () => run, busy: () => Boolean(run.head) && BUSY.includes(run.phase), names: props, alone: ALONE, ask: trigger,
+  state: linkState, onLink: arrive, runNow: () => run, busy: () => Boolean(run.head) && BUSY.includes(run.phase), names: props, alone: ALONE, record: props.record, ask: trigger,
   parts: {
     lanes: () => ({ node: lanes.root, title: TEXT.lanes.title, caption: caption() }),
     rounds: () => ({ node: scrubber.root, title: TEXT.scrubber.title, caption: caption() }),
@@ -64,6 +64,9 @@ const root = make("div", ALONE ? "run-view alone" : "run-view",
   make("div", "stage", make("div", "stage-main", strip.root, scrubber.root), card.root),
   lanes.root, gauges.root, compare.root, own[1], summary.root, table.root, whatif.root);
 element.append(root);
+// What the page's own controls ask of the view; "charted", "whole", "keep", "opened" and "linked" are its events.
+root.charted = () => trigger("charted", { text: share.imported() });
+root.fetchPage = share.fetchPage;
 for (const note of own) note.hidden = true;
 table.root.addEventListener("toggle", () => share.note());
 for (const part of [scrubber, lanes, gauges, compare, summary, table, whatif]) part.clear();
@@ -364,7 +367,7 @@ function begin(head) {
   for (const part of [strip, card, scrubber, lanes, gauges, compare, summary, table, whatif]) part.clear();
   if (ALONE) addHead(head);
   share.begun(head);
-  notes.replaceChildren(...head.notes.map((note) => make("p", "note", note)));
+  notes.replaceChildren(...head.notes.map((note) => make("p", "note", told(note))));
   drawOrigin(head.provenance);
   drawLegend();
   setStatus(TEXT.phases.preparing, true);

@@ -371,9 +371,11 @@ class Trace:
 
     def save(self, path: str | Path) -> None:
         """Write one JSON file; every float reads back bit-equal."""
-        Path(path).write_text(
-            json.dumps(self.to_json(), ensure_ascii=False, allow_nan=False, separators=(",", ":")), encoding="utf-8"
-        )
+        Path(path).write_text(self.dumps(), encoding="utf-8")
+
+    def dumps(self) -> str:
+        """The text of such a file."""
+        return json.dumps(self.to_json(), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
     @classmethod
     def load(cls, path: str | Path) -> Trace:

@@ -93,6 +93,10 @@ def read_shard(path: Path) -> list[Text]:
     return texts
 
 
+def shard_path(folder: Path, index: int) -> Path:
+    return folder / f"shard-{index:05}.safetensors"
+
+
 def shard_paths(folder: Path) -> list[Path]:
     return sorted(folder.glob("shard-*.safetensors"))
 

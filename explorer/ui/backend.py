@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from explorer.config import DecodeConfig
 from explorer.trace import Baseline, Prompt, Round
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from explorer.engine.pair import Pair
     from explorer.engine.recorder import Recorder
     from explorer.engine.registry import KnownPair
+    from explorer.pacer.course import Plan
+    from explorer.pacer.progress import Choosing, Epoch, Shard, Step, Trained
     from explorer.prompts import PromptItem
 
 Result = TypeVar("Result")
@@ -87,6 +90,27 @@ class Backend:
                 yield one or rounds
 
         return self._stepwise(steps())
+
+    def course(
+        self, pair: Pair, plan: Plan, data: Path, layer: Path
+    ) -> Iterator[float | Shard | Epoch | Step | Choosing | Trained | None]:
+        """Collect for a pair and train a layer (explorer/pacer/course.py), None while a step of it runs."""
+        from explorer.pacer.course import course
+
+        return self._stepwise(course(pair, plan, data, layer))
+
+    def plan(self, shards: int, rows: int, tokens: int, **recipe: Any) -> Plan:
+        """What to collect and how to train."""
+        from explorer.pacer.course import Plan
+        from explorer.pacer.train import Recipe
+
+        return Plan(shards, rows, tokens, Recipe(**recipe))
+
+    def with_layer(self, pair: Pair, folder: Path) -> Generator[str, None, Pair]:
+        """The pair steered by the layer of a folder, for one run; the pair others use stays as it is."""
+        from explorer.pacer.shipped import with_layer
+
+        return (yield from _wait(self._worker.submit(with_layer, pair, folder)))
 
     def baseline(self, pair: Pair, prompt: Prompt, config: DecodeConfig) -> Generator[str, None, Baseline]:
         """Plain greedy decoding of the same prompt, yielding chances to stop."""

@@ -7,6 +7,7 @@ import logging
 import secrets
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
@@ -24,15 +25,37 @@ from explorer.ui.backend import Backend
 from explorer.ui.controls import config_of, page_knobs
 from explorer.ui.languages import say
 from explorer.ui.links import LOOSE_KNOBS
+from explorer.ui.messages import told, words
 from explorer.ui.recordings import Recording, run_text, title_of
 from explorer.ui.report import end_event
 from explorer.ui.scripts import IMPORT_LIMIT
 
 log = logging.getLogger(__name__)
 
+FREE = gr.update(interactive=True)
 UPDATE_SECONDS = 0.04  # 25 a second: the browser keeps up, but never skips one, so more would queue up there
 PROMPT_LIMIT = 20_000  # characters: far above any context here, far below what stalls a tokenizer
 KNOBS = {knob.name: knob for knob in knobs()}
+OWN = "own"  # the choice of the visitor's own run among the recorded ones
+
+
+@dataclass(frozen=True)
+class OwnLayer:
+    """A layer of PACER that a visitor trained: their runs of this pair may be steered by it, and nobody else's."""
+
+    pair: str
+    rule: str
+    folder: Path
+    knobs: dict[str, Any]  # what a run with it starts from
+
+
+@dataclass(frozen=True)
+class Own:
+    """A visitor's own run, to come back to: its record, and its text for the view."""
+
+    trace: Trace
+    text: str
+    pair: str
 
 
 @dataclass
@@ -41,8 +64,18 @@ class Session:
 
     run: str = ""
     stopping: bool = False
-    trace: Trace | None = None  # of the last run that ended
-    recording: str = ""  # the recorded run on show, "" while it is another
+    own: Own | None = None  # the last run that ended
+    shown: str = ""  # the recorded run on show; OWN: the visitor's own; "": none, or one that is being made
+    layer: OwnLayer | None = None  # in use
+
+    def steering(self, pair: str, config: DecodeConfig) -> OwnLayer | None:
+        """The visitor's layer, where it steers runs of a pair under these settings."""
+        mine = self.layer
+        return (
+            mine
+            if mine and mine.pair == pair and config.length == "pacer" and config.rule != "autoregressive"
+            else None
+        )
 
 
 @dataclass(frozen=True)
@@ -89,20 +122,21 @@ class Callbacks:
         Outputs: view, Run, Stop, recorded runs, download, charts.
         """
         try:
-            request = self._request(*form)
+            request = self._request(session, *form)
         except UserError as error:
             raise refusal(error) from None
-        session.run, session.stopping, session.trace, session.recording = secrets.token_hex(4), False, None, ""
+        session.run, session.stopping, session.own, session.shown = secrets.token_hex(4), False, None, ""
         return (
             self._header(session, request),
             *_buttons(running=True),
+            self._choices("OWN_RUN", interactive=False),
             gr.update(value=None),
-            gr.update(open=False, visible=True),
+            gr.update(open=False),
         )
 
     def run(self, session: Session, *form: Any) -> Iterator[tuple[Any, ...]]:
         """Decode, streaming the growing text of the view; outputs as `prepare`, the state of the models for the charts."""
-        request = self._request(*form)
+        request = self._request(session, *form)
         text = self._header(session, request)
         skip = gr.skip()
 
@@ -110,24 +144,21 @@ class Callbacks:
         try:
             for event in self._events(session, request):
                 if isinstance(event, Trace):
-                    session.trace = event
-                    with tempfile.TemporaryDirectory() as folder:
-                        path = Path(folder) / f"trace-{request.pair}-{session.run}.json"
-                        event.save(path)
+                    session.own, session.shown = Own(event, text, request.pair), OWN
+                    with _file(event, request.pair, session.run) as path:
                         # Gradio has copied the file when it asks for the next value.
-                        download = gr.update(value=str(path))
-                        yield text, *_buttons(running=False), download, self._in_memory(request.pair)
+                        yield text, *_buttons(running=False), FREE, gr.update(value=path), self._in_memory(request.pair)
                     return
                 text += event
                 if len(text) > sent and monotonic() - sent_at >= UPDATE_SECONDS:
                     yield text, skip, skip, skip, skip, skip
                     sent, sent_at = len(text), monotonic()
-            yield text, *_buttons(running=False), skip, skip  # stopped before there was anything to record
+            yield text, *_buttons(running=False), FREE, skip, skip  # stopped before there was anything to record
         except Exception as error:
             message = message_of(error)
             text += lines.line({"phase": "failed", "message": message})
-            yield text, *_buttons(running=False), skip, skip
-            raise gr.Error(message, title=texts.FAILED_TITLE, print_exception=False) from None
+            yield text, *_buttons(running=False), FREE, skip, skip
+            raise gr.Error(message, title=words().FAILED_TITLE, print_exception=False) from None
 
     def stop(self, session: Session) -> Any:
         """Ask the run to end after the round it is in; what there is by then is kept."""
@@ -138,32 +169,32 @@ class Callbacks:
         """One run for a program: the text, the figures and the trace."""
         session = Session()
         try:
-            request = self._request(prompt, pair, baseline, *values)
+            request = self._request(session, prompt, pair, baseline, *values)
             trace = next(event for event in self._events(session, request) if isinstance(event, Trace))
         except Exception as error:
             raise gr.Error(message_of(error), print_exception=False) from None
         return {"text": trace.text, "summary": end_event(trace)["summary"], "trace": trace.to_json()}
 
-    def open_recording(self, session: Session, name: str) -> list[Any]:
-        """Show a recorded run, and set the page to what it was made with: view, prompt, pair, knobs, download, charts."""
-        if name not in self.recorded:
-            return [gr.skip()] * (5 + len(page_knobs()))
-        recording = self.recorded[name]
-        session.trace, session.recording = None, name
-        knobs = [getattr(recording.config, knob.name) for knob in page_knobs()]
-        return [
-            recording.text,
-            recording.prompt,
-            self._pair(recording.pair),
-            *knobs,
-            gr.update(value=str(recording.path)),
-            gr.update(open=False, visible=True),
-        ]
+    def open_recording(self, session: Session, name: str) -> Iterator[list[Any]]:
+        """Show a recorded run or the visitor's own, and set the page to what it was made with.
 
-    def open_linked(self, session: Session, event: gr.EventData) -> list[Any]:
-        """Show the recorded run that a link names; outputs: the recorded runs, then as `open_recording`."""
+        Outputs: recorded runs, view, prompt, pair, knobs, download, charts.
+        """
+        if name == OWN and session.own:
+            session.shown, own = OWN, session.own
+            with _file(own.trace, own.pair, session.run) as path:
+                question = lines.question(own.trace.prompt)
+                yield self._opened(session, own.text, question, own.pair, own.trace.config, path)
+        elif name in self.recorded:
+            session.shown, mine = name, self.recorded[name]
+            yield self._opened(session, mine.text, mine.prompt, self._pair(mine.pair), mine.config, str(mine.path))
+        else:
+            yield [gr.skip()] * (6 + len(page_knobs()))
+
+    def open_linked(self, session: Session, event: gr.EventData) -> Iterator[list[Any]]:
+        """Show the recorded run that a link names; outputs as `open_recording`."""
         name = str(getattr(event, "run", ""))
-        return [name if name in self.recorded else gr.skip(), *self.open_recording(session, name)]
+        yield from self.open_recording(session, name if name in self.recorded else "")
 
     def open_file(self, session: Session, event: gr.EventData) -> list[Any]:
         """Show a trace that a visitor's browser sends; outputs as `open_linked`. Nothing of it is kept here.
@@ -175,30 +206,27 @@ class Callbacks:
             trace = _read_trace(text)
         except UserError as error:
             # Gradio shows a message as markup, and both the name and the reason may quote the file.
-            message = html.escape(texts.IMPORT_REFUSED.format(name=name, reason=error))
-            raise gr.Error(message, title=texts.IMPORT_TITLE, duration=20, print_exception=False) from None
-        session.trace, session.recording = None, ""
-        pair = trace.provenance.pair
-        return [
-            None,
-            run_text(
-                f"imported {secrets.token_hex(4)}",
-                title_of(pair, self._titles),
-                trace,
-                pair in self._ready,
-                imported=True,
-            ),
-            lines.question(trace.prompt),
-            self._pair(pair),
-            *(getattr(trace.config, knob.name) for knob in page_knobs()),
-            gr.update(value=None),
-            gr.update(open=False, visible=False),
-        ]
+            message = html.escape(words().IMPORT_REFUSED.format(name=name, reason=told(str(error))))
+            raise gr.Error(message, title=words().IMPORT_TITLE, duration=20, print_exception=False) from None
+        session.own, session.shown = None, ""
+        pair, title = trace.provenance.pair, title_of(trace.provenance.pair, self._titles)
+        text = run_text(f"imported {secrets.token_hex(4)}", title, trace, pair in self._ready, imported=True)
+        opened = self._opened(session, text, lines.question(trace.prompt), self._pair(pair), trace.config, None)
+        return [self._choices("OWN_FILE"), *opened[1:]]
 
-    def charts(self, session: Session) -> Any:
-        """The charts of the run on show; a run that has not ended has none."""
-        recording = self.recorded.get(session.recording)
-        trace = session.trace or (recording.trace() if recording else None)
+    def charts(self, session: Session, event: gr.EventData) -> Any:
+        """The charts of the run on show; a run that has not ended has none. A visitor's own record comes with the event."""
+        given = getattr(event, "text", None)
+        if given is not None:
+            try:
+                trace = _read_trace(given)
+            except UserError as error:
+                raise refusal(error) from None
+        elif session.shown == OWN:
+            trace = session.own and session.own.trace
+        else:
+            recording = self.recorded.get(session.shown)
+            trace = recording.trace() if recording else None
         return gr.skip() if trace is None else charts.figure(trace)
 
     def same_prompt(self, event: gr.EventData) -> list[Any]:
@@ -206,10 +234,11 @@ class Callbacks:
         prompt, pair = getattr(event, "prompt", None), getattr(event, "pair", None)
         return [prompt if isinstance(prompt, str) else gr.skip(), self._pair(pair)]
 
-    def _request(self, *form: Any) -> Request:
+    def _request(self, session: Session, *form: Any) -> Request:
         """The form, checked; a setting that this pair cannot follow is refused before anything is loaded or cleared."""
         request = read_form(self.pairs, *form)
-        if request.config.length == "pacer" and request.pair not in self._steered:
+        own = session.steering(request.pair, request.config)
+        if request.config.length == "pacer" and own is None and request.pair not in self._steered:
             steered = ", ".join(self._titles[name] for name in self._steered) or "none"
             raise UserError(texts.NO_PACER_LAYER.format(pair=self._titles[request.pair], pairs=steered))
         return request
@@ -218,8 +247,26 @@ class Callbacks:
         """The choice of a pair that a run can use at once; for any other pair the default."""
         return name if name in self._ready else self.pairs[0]
 
+    def _opened(
+        self, session: Session, text: str, prompt: str, pair: str, config: DecodeConfig, file: str | None
+    ) -> list[Any]:
+        """The outputs of showing a run that has ended."""
+        knobs = [getattr(config, knob.name) for knob in page_knobs()]
+        picker = self._choices("OWN_RUN" if session.own else None, session.shown)
+        return [picker, text, prompt, pair, *knobs, gr.update(value=file), gr.update(open=False)]
+
+    def _choices(self, own: str | None, value: str = OWN, interactive: bool = True) -> Any:
+        """The recorded runs to choose from, before them the visitor's own where there is one: `own` names its text."""
+        choices = [(recorded_label(one), one.name) for one in self.recorded.values()]
+        if own:
+            choices.insert(0, (say(own), OWN))
+        return gr.update(choices=choices, value=value, interactive=interactive, visible=bool(choices))
+
     def _header(self, session: Session, request: Request) -> str:
-        return lines.header(session.run, request.pair, self._titles[request.pair], request.prompt, request.config)
+        own = session.steering(request.pair, request.config)
+        notes = (texts.OWN_LAYER.format(rule=own.rule),) if own else ()
+        title = self._titles[request.pair]
+        return lines.header(session.run, request.pair, title, request.prompt, request.config, more_notes=notes)
 
     def _in_memory(self, pair: str) -> str:
         return readiness_html("WARM_READY", self._titles[pair])
@@ -233,6 +280,11 @@ class Callbacks:
         if pair is None:
             yield lines.line({"phase": "stopped"})
             return
+        if own := session.steering(request.pair, config):
+            pair = yield from self._long_step(session, backend.with_layer(pair, own.folder), "loading")
+            if pair is None:
+                yield lines.line({"phase": "stopped"})
+                return
         prompt = pair.encode(request.prompt, config.raw_prompt)
         recorder = backend.recorder(pair, prompt, config)
         encoder = lines.RunEncoder(pair.vocabulary, pair.stop_ids)
@@ -270,7 +322,7 @@ class Callbacks:
                 step.close()
                 return None
             # An empty event sends nothing new, but what waits for its turn goes out.
-            yield lines.line({"phase": phase, "message": message}) if message else ""
+            yield lines.line({"phase": phase, "message": told(message)}) if message else ""
 
 
 def api_judge(
@@ -324,7 +376,12 @@ def notes_html(*values: Any) -> str:
         notes, tone = config_of({knob.name: value for knob, value in zip(page_knobs(), values)}).notes, "note"
     except UserError as error:
         notes, tone = (str(error),), "note wrong"
-    return "".join(f"<p class='{tone}'>{html.escape(note)}</p>" for note in notes)
+    return "".join(note(told(one), tone) for one in notes)
+
+
+def note(text: str, tone: str) -> str:
+    """A line of text as HTML, escaped."""
+    return f"<p class='{tone}'>{html.escape(text)}</p>"
 
 
 def readiness_html(key: str, pair: str = "", detail: str = "") -> str:
@@ -333,27 +390,38 @@ def readiness_html(key: str, pair: str = "", detail: str = "") -> str:
     return f"<p class='readiness'>{before}{say(key)}{behind}</p>"
 
 
-def _buttons(running: bool) -> tuple[Any, Any, Any]:
-    """Run, Stop, and the recorded runs: none of them is on show while a run is, or after it."""
-    return (
-        gr.update(interactive=not running),
-        gr.update(interactive=running),
-        gr.update(value=None, interactive=not running),
-    )
+def recorded_label(recording: Recording) -> str:
+    """A recorded run as a choice: its prompt, rule and length policy, pair."""
+    kind = say(f"run.{recording.config.rule}.{recording.config.length}")
+    return f"{recording.short} · {kind} · {recording.title}"
+
+
+def _buttons(running: bool) -> tuple[Any, Any]:
+    """Run and Stop."""
+    return gr.update(interactive=not running), gr.update(interactive=running)
+
+
+@contextmanager
+def _file(trace: Trace, pair: str, run: str) -> Iterator[str]:
+    """The whole record as a file, for as long as Gradio needs to copy it."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"trace-{pair}-{run}.json"
+        trace.save(path)
+        yield str(path)
 
 
 def refusal(error: UserError) -> gr.Error:
-    return gr.Error(_sentence(str(error)), title=texts.ERROR_TITLE, duration=12, print_exception=False)
+    return gr.Error(_sentence(told(str(error))), title=words().ERROR_TITLE, duration=12, print_exception=False)
 
 
 def message_of(error: Exception) -> str:
     """A failure in words for a person; only what nobody foresaw goes to the log with its traceback."""
     if isinstance(error, UserError):
-        return _sentence(str(error))
+        return _sentence(told(str(error)))
     if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
-        return texts.OUT_OF_MEMORY
+        return words().OUT_OF_MEMORY
     log.exception("a run failed")
-    return texts.UNEXPECTED.format(error=type(error).__name__)
+    return words().UNEXPECTED.format(error=type(error).__name__)
 
 
 def _sentence(text: str) -> str:

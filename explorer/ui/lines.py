@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -56,10 +56,12 @@ def header(
     provenance: Provenance | None = None,
     here: bool = True,
     imported: bool = False,
+    more_notes: Sequence[str] = (),
 ) -> str:
     """The first line of a run: a new one clears the view.
 
-    provenance: of a run made before; here: whether its pair is at hand; imported: from a visitor's file.
+    provenance: of a run made before; here: whether its pair is at hand; imported: from a visitor's file; more_notes: beside
+    those on its settings.
     """
     event = {
         "run": run,
@@ -69,7 +71,7 @@ def header(
         "title": title,
         "prompt": prompt,
         "config": asdict(config),
-        "notes": list(config.notes),
+        "notes": [*config.notes, *more_notes],
     }
     return line(event | ({"provenance": origin(provenance), "here": here} if provenance else {}))
 

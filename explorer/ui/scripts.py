@@ -9,7 +9,7 @@ from pathlib import Path
 
 from explorer.config import ENTROPY_MAXIMUM, THETA_OF_MEASURE, Knob, knobs
 from explorer.terminal import LETTERS
-from explorer.ui import texts, texts_ko
+from explorer.ui import messages_ko, texts, texts_ko
 
 ASSETS = Path(__file__).parents[2] / "assets"
 PURE = (
@@ -19,6 +19,7 @@ PURE = (
     "figures.js",
     "link.js",
     "export.js",
+    "told.js",
 )  # know no page: they also run under node
 SCRIPTS = (
     *PURE,
@@ -64,6 +65,7 @@ def constants() -> str:
         "THETA_OF_MEASURE": THETA_OF_MEASURE,
         "KNOBS": {knob.name: _limits(knob) for knob in page_knobs()},
         "IMPORT_LIMIT": IMPORT_LIMIT,
+        "NOTES": messages_ko.NOTES,
         "PAGE": source("alone.html"),
         "STYLES": styles(),
     }
