@@ -8,11 +8,25 @@ import sys
 
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")  # before gradio is imported: no version check, no telemetry
 
+ON_SPACE = "SPACE_ID" in os.environ
+ON_ZERO_GPU = os.environ.get("SPACES_ZERO_GPU", "").lower() in ("1", "t", "true")
+if ON_ZERO_GPU:
+    import spaces  # before torch, whose CUDA calls it answers until a GPU is lent; the platform installs it
+
 from explorer.ui.page import build_page  # noqa: E402
 from explorer.ui.theme import launch_options  # noqa: E402
 
-ON_SPACE = "SPACE_ID" in os.environ
-demo = build_page(warm=True)
+
+def _lent_backend():
+    """Weights are loaded while the Space starts: those of the variable EXPLORER_PAIRS (names, spaces between), else the default."""
+    from explorer.engine.registry import default_pair
+    from explorer.ui.loan import LoanBackend
+
+    names = os.environ.get("EXPLORER_PAIRS", default_pair()).split()
+    return LoanBackend(lambda task, seconds: spaces.GPU(duration=seconds)(task), names)
+
+
+demo = build_page(_lent_backend() if ON_ZERO_GPU else None, warm=True)
 
 
 class _Parser(argparse.ArgumentParser):

@@ -56,14 +56,6 @@ function badge(kind, kinds) {
   return make("span", `badge ${kindClass(kind)}`, make("b", "", words.mark), " " + words.name);
 }
 
-// How far behind a position the next mismatch follows; undefined where none does.
-const nextMismatch = (round, position) => {
-  const next = round.match.indexOf(false, position + 1);
-  return next < 0 ? undefined : next - position;
-};
-
-const following = (settings) => (settings.window_includes_mismatch ? Math.max(0, settings.window - 1) : settings.window);
-
 function reason({ run, round, position, judged, settings }) {
   const sentences = TEXT.reasons;
   const text = (token) => quote(run.pieces[token].text);
@@ -73,6 +65,7 @@ function reason({ run, round, position, judged, settings }) {
     theta: short(settings.theta), n: following(settings), w: settings.window, k: round.size,
     choice: text(round.choice[position]), draft: own ? "" : text(round.drafted[position]),
     m: nextMismatch(round, position) ?? "", cut: (judged.cut ?? 0) + 1,
+    ...(own ? {} : evidenceAt(round, position, settings)),
   };
   const verdict = own ? "bonus" : judged.verdicts[position];
   const key = {
@@ -80,7 +73,19 @@ function reason({ run, round, position, judged, settings }) {
     deferred: () => (values.n ? "deferred" : "deferred_alone"),
     bonus: () => (settings.rule === "autoregressive" ? "alone" : round.size ? "bonus" : "bonus_no_room"),
   }[verdict]?.() ?? verdict;
-  return fill(sentences[key], values);
+  return fill(sentences[key][settings.rule] ?? sentences[key], values); // what another rule than FLy decides has a sentence for each
+}
+
+// The figures behind a verdict of another rule than FLy, as texts by placeholder.
+function evidenceAt({ evidence }, position, settings) {
+  const of = (name) => evidence[name][position];
+  const shown = (value, form) => (value === null ? "–" : form(value));
+  return {
+    prob: shown(of("prob"), percent), top: shown(of("top_prob"), percent), gap: shown(of("gap"), short), rank: of("rank") ?? "> 8",
+    divergence: shown(of("divergence"), short), margin: short(settings.margin), top_k: settings.top_k,
+    floor: shown(of("certainty"), (certainty) => percent(Math.min(settings.typical_epsilon, settings.typical_delta * certainty))),
+    limit: short(settings.kl_limit), confidence: percent(settings.kl_confidence),
+  };
 }
 
 function chances({ run, round, position }, kind) {
@@ -137,7 +142,7 @@ function gauge(measure, { round, position, settings }) {
 function alternatives({ run, round, position }, kind) {
   const roles = TEXT.card.roles;
   const drafted = position < round.size ? round.drafted[position] : null, choice = round.choice[position];
-  const kept = kind === "exact" || kind === "deferred";
+  const kept = kind === "exact" || isLoosened(kind);
   const roleOf = (token) =>
     token === drafted ? (token === choice ? roles.both : kept ? roles.kept : kind === "discarded" ? roles.draft : roles.refused)
       : token === choice ? roles.choice : "";

@@ -16,7 +16,9 @@ const notes = make("div", "run-notes");
 const legend = make("ul", "shape-key compare-legend", ...Object.entries(TEXT.kinds).map(([kind, words]) => {
   const sample = make("span", `tok ${kind}`, words.name);
   if (kind !== "exact") sample.dataset.mark = words.mark;
-  return make("li", "", sample);
+  const item = make("li", "", sample);
+  item.dataset.kind = kind;
+  return item;
 }));
 const empty = make("p", "empty", TEXT.empty);
 const textsPart = make("section", "compare-texts");
@@ -37,6 +39,7 @@ function begin(event) {
   empty.hidden = false;
   origin.replaceChildren(make("span", "", head.title));
   notes.replaceChildren(...head.notes.flatMap((mine, index) => mine.map((note) => make("p", "note", `${SIDES[index]}: ${note}`))));
+  legend.querySelector('[data-kind="relaxed"]').hidden = !head.configs.some(({ rule }) => relaxes(rule));
   textsPart.replaceChildren(legend, make("div", "compare-columns", ...sides.map((one, index) => {
     one.box = make("div", "compare-strip");
     one.box.setAttribute("role", "region");
@@ -135,7 +138,7 @@ function drawPartings() {
     if (parting === null) return make("li", "", say(apartWords ? words.together : words.none, { side, other, tokens: Math.min(sides[0].run.tokens.length, sides[index].run.tokens.length) }));
     return make("li", "", make("p", "", ...fill(apartWords ? words.apart : words.leaves, { side, other, index: String(parting.index + 1), ours: quoted(parting.ours), theirs: quoted(parting.theirs) })),
       ...(apartWords ? [] : [make("p", "quiet", ...(parting.tie ? [make("b", "tie", words.tie), " "] : []),
-        parting.cause === "fly" ? (parting.tie ? words.fly_tie : words.fly) : parting.cause === "numeric" ? words.numeric : words.other, " ",
+        parting.cause === "fly" ? (parting.tie ? words.fly_tie : words.fly) : parting.cause === "relaxed" ? words.relaxed : parting.cause === "numeric" ? words.numeric : words.other, " ",
         gap === null ? "" : say(words.gap, { gap: short(parting.gap), limit: String(gap) }))]));
   };
   partingsPart.replaceChildren(make("h3", "", words.title), make("ul", "parting-list",
@@ -146,11 +149,18 @@ function drawPartings() {
 
 const KNOBS = Object.keys(TEXT.knobs);
 const knobValue = (value) => (typeof value === "number" ? short(value) : TEXT.values[value] ?? String(value));
-const used = (config) => KNOBS.filter((name) => config.rule === "fly" || !["entropy", "theta", "window", "window_includes_mismatch"].includes(name));
+const ofRules = new Set(Object.values(RULES).flatMap(({ knobs }) => knobs));
+const used = (config) => KNOBS.filter((name) => !ofRules.has(name) || RULES[config.rule]?.knobs.includes(name));
+
+// The settings of its rule, where the loose rule has any.
+function pointOf(config) {
+  if (config.rule === "fly") return [`θ ${short(config.theta)}`, `W ${config.window}`];
+  return (RULES[config.rule]?.knobs ?? []).map((name) => `${TEXT.knobs[name]} ${knobValue(config[name])}`);
+}
 
 function settingsOf(config) {
   if (config.rule === "autoregressive") return "";
-  const parts = [knobValue(config.rule), ...(config.rule === "fly" ? [`θ ${short(config.theta)}`, `W ${config.window}`] : []), `K ${config.draft_length}`, ...(config.length === "fixed" ? [] : [config.length]), ...(config.drafter === "model" ? [] : [config.drafter])];
+  const parts = [knobValue(config.rule), ...pointOf(config), `K ${config.draft_length}`, ...(config.length === "fixed" ? [] : [config.length]), ...(config.drafter === "model" ? [] : [config.drafter])];
   return parts.join(", ");
 }
 

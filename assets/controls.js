@@ -20,12 +20,21 @@ function connectControls(root, onSettings) {
     target.value = stood;
     target.dispatchEvent(new Event("input", { bubbles: true }));
   }, true);
-  document.addEventListener("explorer-controls", ({ detail }) => { onSettings(detail); settle(); });
+  // The knobs of a rule stand there only while it is chosen; FLy's, the page's own subject, always.
+  const shown = make("style", "", Object.entries(RULES).filter(([rule]) => rule !== "fly").flatMap(([rule, { knobs }]) =>
+    knobs.map((name) => `#rail:not([data-rule="${rule}"]) #knob-${name} { display: none; }`)).join("\n"));
+  document.head.append(shown);
+  document.addEventListener("explorer-controls", ({ detail }) => {
+    const rail = document.getElementById("rail");
+    if (rail) rail.dataset.rule = detail.rule;
+    onSettings(detail);
+    settle();
+  });
 
   return {
     // Set the controls of the rule; they answer with an event of their own.
     want(settings) {
-      root.wanted = ["rule", "entropy", "theta", "window", "window_includes_mismatch"].map((name) => settings[name]);
+      root.wanted = RULE_KNOBS.map((name) => settings[name]);
       trigger("wanted");
     },
     // Set any controls at once: knobs by name, and the pair where one is given; all others stay.

@@ -52,7 +52,7 @@ function makeLanes(onPick) {
     for (let position = 0; position < count; position++) cells.push(column({ ...at, position }, position === at.position, scale));
     columns.replaceChildren(...cells);
     thetaMark = settings.rule === "fly" ? thetaLine() : null;
-    grid.replaceChildren(list, columns, ...(thetaMark ? [thetaMark] : []), ...(hasWindows ? windows(at) : []), ...blocks(round, names.length));
+    grid.replaceChildren(list, columns, ...(thetaMark ? [thetaMark] : []), ...(hasWindows ? windows(at) : []), ...blocks(at, names.length));
   }
 
   // Bring the column on show into sight where the round is wider than the screen.
@@ -174,13 +174,17 @@ function windows({ round, judged, settings }) {
   return pieces;
 }
 
-// PACER's blocks: the mean score of each against the threshold that let it pass or stopped the draft.
-function blocks(round, row) {
+// What the length policy compared with its threshold: a key of `scores` and `scored`.
+const scoreOf = (settings) => (settings.length === "pacer" ? settings.statistic : settings.length);
+
+// A length policy's decisions: the score of each block against the threshold that let it pass or stopped the draft.
+function blocks({ round, settings }, row) {
+  const score = TEXT.lanes.scores[scoreOf(settings)];
   let from = 0;
   return round.blocks.map((block) => {
     const item = make("span", `pacer-block ${block.mean === null ? "unscored" : block.passed ? "passed" : "stopped"}`, make("span", "pacer-bar"),
       make("span", "pacer-words", block.mean === null ? TEXT.lanes.blocks.unscored
-        : say(block.passed ? TEXT.lanes.blocks.passed : TEXT.lanes.blocks.stopped, { mean: number(block.mean), threshold: block.threshold === null ? "–" : number(block.threshold) })));
+        : say(block.passed ? TEXT.lanes.blocks.passed : TEXT.lanes.blocks.stopped, { score, mean: number(block.mean), threshold: block.threshold === null ? "–" : number(block.threshold) })));
     if (block.mean !== null) {
       item.firstChild.style.setProperty("--mean", block.mean);
       item.firstChild.style.setProperty("--threshold", block.threshold ?? 0);
@@ -211,6 +215,6 @@ function roundSentence(at) {
   });
   if (judged.last === "bonus") parts.push(" ", ...fill(words.bonus, { token: text(round.choice[round.size]) }));
   const stop = round.blocks.find((block) => !block.passed && block.mean !== null);
-  if (stop) parts.push(" ", say(judged.cut === null ? words.stopped_early : words.stopped, { size: round.size, mean: number(stop.mean), threshold: number(stop.threshold), cut: judged.kept + 1 }));
+  if (stop) parts.push(" ", say(judged.cut === null ? words.stopped_early : words.stopped, { policy: TEXT.lanes.policies[settings.length], score: TEXT.lanes.scored[scoreOf(settings)], size: round.size, mean: number(stop.mean), threshold: number(stop.threshold), cut: judged.kept + 1 }));
   return parts;
 }

@@ -6,6 +6,7 @@
 //   round     of a recorded run, from 1; position in it, from 1
 //   view      words of LINK_VIEWS, joined by dots: what is unfolded
 //   and every knob by its name: of a configuration all, of a recorded run those that are not its own
+// A step of the lesson has an address of its own kind: learn=3, counted from 1.
 // A reader ignores fields it does not know, and follows a link only if all those it knows make sense.
 
 const LINK_VERSION = "1", LINK_LIMIT = 2000;
@@ -20,12 +21,19 @@ function writeLink({ run, pair, round, position, knobs, view }) {
     .map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join("&");
 }
 
+// index: of the step, from 0.
+const writeStep = (index) => `learn=${index + 1}`;
+
 // fragment: without its #; known: {runs, pairs}, the names this page has. Returns null for a fragment that is not ours, a
-// state as above, or {refused: the name of the field that makes no sense}.
+// state as above, {step: a number from 1}, or {refused: the name of the field that makes no sense}.
 function readLink(fragment, known) {
-  if (!/^v=/.test(fragment)) return null;
+  if (!/^(v|learn)=/.test(fragment)) return null;
   if (fragment.length > LINK_LIMIT) return { refused: "length" };
   const fields = new Map(new URLSearchParams(fragment));
+  if (fragment.startsWith("learn=")) {
+    const step = readNumber(fields.get("learn"), { kind: "int", low: 1, high: LINK_COUNT });
+    return step === undefined ? { refused: "step" } : { step };
+  }
   if (fields.get("v") !== LINK_VERSION) return { refused: "v" };
   const state = { run: null, pair: null, round: null, position: null, knobs: {}, view: [] };
   for (const [name, names] of [["run", known.runs], ["pair", known.pairs]]) {

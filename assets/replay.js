@@ -3,13 +3,17 @@
 // Up to and including the first round that commits other tokens the figures are exact. Behind it the text would have gone on
 // differently: those rounds are counterfactual, and counted apart, as conditional on the recorded text.
 
-const RULE_KNOBS = ["rule", "entropy", "theta", "window", "window_includes_mismatch"];
-
 const sameRule = (one, other) => RULE_KNOBS.every((name) => one[name] === other[name]);
 
-// Why a rule cannot judge these rounds again, as a key of TEXT.whatif.refusals; null where it can.
-function replayRefusal(settings, recorded) {
+// Why a rule cannot judge these rounds again, as a key of TEXT.whatif.refusals; null where it can. recorded: the run's settings.
+function replayRefusal(settings, recorded, rounds) {
   if (settings.rule === "autoregressive" || recorded.rule === "autoregressive") return "alone";
+  const { reads = [], greedy_only: greedy = false } = RULES[settings.rule] ?? {};
+  if (greedy && recorded.temperature > 0) return "drawn";
+  // Of what rules read, the entropies are always there, and a rank that is not says that it is low.
+  const needed = reads.filter((name) => name !== "entropy" && name !== "rank");
+  const lacks = (round) => disagreements(round).some((position) => needed.some((name) => round.evidence[name][position] === null));
+  if (rounds.some(lacks)) return "evidence";
   return settings.window_includes_mismatch && settings.window < 1 ? "window" : null;
 }
 
@@ -17,7 +21,7 @@ function replay(run, settings) {
   let first = null;
   const exact = newSpan(), counterfactual = newSpan();
   const rounds = run.rounds.map((round) => {
-    const judged = judge(round.match, round.entropy[settings.entropy].slice(0, round.size), settings, round.guarded);
+    const judged = judge(round.match, round.entropy[settings.entropy].slice(0, round.size), settings, round.guarded, round.evidence);
     const changed = judged.kept !== round.judged.kept;
     const behind = first !== null;
     addToSpan(behind ? counterfactual : exact, judged.verdicts, changed ? emittedUnder(run, round, judged) : round.emitted);

@@ -1,21 +1,32 @@
-// The verification rule, twin of explorer/verdicts.py: the same cases test both (tests/test_twins.py). Pure; knows no page.
+// The verification rules, twin of explorer/verdicts.py: the same cases test both (tests/ui/test_twins.py). Pure; knows no page.
 
-// match, entropy, guarded (stop ids involved): one entry per drafted token; settings: the knobs of the rule by name.
-// Returns {verdicts, kept, cut, last}; cut is null where the whole draft is kept.
-function judge(match, entropy, settings, guarded = null) {
-  const { rule, theta, window, window_includes_mismatch: includes } = settings;
-  const size = match.length;
-  const following = includes ? window - 1 : window;
+const within = (holds) => (holds ? "relaxed" : "rejected:limit");
 
-  function verdict(position) {
-    if (match[position]) return "exact";
-    if (rule !== "fly") return "rejected";
-    if (guarded?.[position]) return "rejected:stop";
+// The verdict on one mismatch, by rule; settings: the knobs by name.
+const LOOSE = {
+  fly({ match, entropy }, position, { theta, window, window_includes_mismatch: includes }) {
     if (!(entropy[position] >= theta)) return "rejected:gate";
+    const size = match.length, following = includes ? window - 1 : window;
     for (let next = position + 1; next < size && next <= position + following; next++) {
       if (!match[next]) return "rejected:window";
     }
     return position + window > size - 1 ? "rejected:edge" : "deferred";
+  },
+  typical: ({ prob, certainty }, at, { typical_epsilon: epsilon, typical_delta: delta }) => within(prob[at] > Math.min(epsilon, delta * certainty[at])),
+  topk: ({ rank }, at, { top_k: k }) => within(rank[at] !== null && rank[at] <= k),
+  margin: ({ rank, gap }, at, { margin }) => within(rank[at] === 2 && gap[at] <= margin),
+  kl: ({ top_prob: top, divergence }, at, { kl_confidence: sure, kl_limit: limit }) => within(top[at] <= sure && divergence[at] < limit),
+};
+
+// match, entropy, guarded (stop ids involved) and the lists of evidence: one entry per drafted token; settings: the knobs of the
+// rules by name. Returns {verdicts, kept, cut, last}; cut is null where the whole draft is kept.
+function judge(match, entropy, settings, guarded = null, evidence = {}) {
+  const size = match.length, all = { ...evidence, match, entropy };
+
+  function verdict(position) {
+    if (match[position]) return "exact";
+    if (!LOOSE[settings.rule]) return "rejected";
+    return guarded?.[position] ? "rejected:stop" : LOOSE[settings.rule](all, position, settings);
   }
 
   const verdicts = [];
@@ -26,3 +37,9 @@ function judge(match, entropy, settings, guarded = null) {
   }
   return { verdicts, kept: cut ?? size, cut, last: cut === null ? "bonus" : "correction" };
 }
+
+// Kept though it is not the target's own choice.
+const isLoosened = (verdict) => verdict === "deferred" || verdict === "relaxed";
+
+// Rules that keep a mismatch on its own position alone.
+const relaxes = (rule) => rule !== "fly" && rule in LOOSE;

@@ -32,6 +32,7 @@ function readRound(run, line) {
     match: line.m ? [...line.m].map((digit) => digit === "1") : line.d.map((token, position) => token === line.c[position]),
     guarded: line.d.map((_, position) => line.g?.includes(position) ?? false),
     entropy: { normalized: line.n, top3: line.h },
+    evidence: null, // what rules read beside the entropy, by name: [K], null at a match and where it was not recorded
     draftChance: line.q, targetChance: line.p, choiceChance: line.r,
     likeliest: line.a.map((flat) => flat.reduce((pairs, value, index) =>
       (index % 2 ? pairs[pairs.length - 1].chance = value : pairs.push({ token: value, chance: 0 }), pairs), [])),
@@ -42,6 +43,9 @@ function readRound(run, line) {
     emitted: line.e,
     first: run.tokens.length,
   };
+  let mismatch = 0;
+  const rows = round.match.map((match) => (match ? null : line.l?.[mismatch++] ?? null));
+  round.evidence = Object.fromEntries(EVIDENCE.map((name, column) => [name, rows.map((row) => row && row[column])]));
   for (let position = 0; position < round.emitted; position++) {
     const piece = run.pieces[committedAt(round, position, round.judged)];
     const [text, hex] = line.x?.[position] ?? [piece.stop ? "" : piece.text, null];
@@ -63,3 +67,12 @@ function disagreements(round) {
   round.match.forEach((match, position) => { if (!match) found.push(position); });
   return found;
 }
+
+// How far behind a position the next mismatch follows; undefined where none does.
+const nextMismatch = (round, position) => {
+  const next = round.match.indexOf(false, position + 1);
+  return next < 0 ? undefined : next - position;
+};
+
+// How many tokens behind a mismatch must match, in either counting.
+const following = (settings) => (settings.window_includes_mismatch ? Math.max(0, settings.window - 1) : settings.window);

@@ -12,7 +12,7 @@ function makeScrubber({ onStep, onSeek, onPlay }) {
   range.min = 1;
   range.setAttribute("aria-label", words.range);
   range.addEventListener("input", () => onStep(range.value - 1));
-  const layers = Object.fromEntries(["now", "beyond", "spare", "exact", "deferred", "correction", "bonus", "was"].map((name) =>
+  const layers = Object.fromEntries(["now", "beyond", "spare", "exact", "deferred", "relaxed", "correction", "bonus", "was"].map((name) =>
     [name, svg("path", { class: `scrub-${name}` })]));
   const picture = svg("svg", { height: SCRUB_HEIGHT, "aria-hidden": "true" }, ...Object.values(layers));
   const stage = make("div", "scrub-stage", picture, range);

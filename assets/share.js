@@ -3,26 +3,34 @@
 const ADDRESS_REST = 300; // ms without a change before the address is written: browsers allow a few writes a second
 const HUB = "https://huggingface.co"; // a Space's page frames the app and takes its fragment from such a message only
 
-// state(): what a link should hold, as writeLink takes it, or null; onLink(state): go there; parts: {name: () => {node, title,
+// state(): what a link should hold, as writeLink takes it, or null; step(): the step of the lesson from 0, or null outside it;
+// onLink(found): go where readLink says, or with null where the address asks for nothing any more; parts: {name: () => {node, title,
 // caption}}; runNow(): the run on show; busy(): whether one is going on, which nothing else may push aside; names: {runs, pairs};
 // alone: no server behind the page; record: of such a page, the text of the whole trace; ask(name, data): an event for the page.
-function makeShare({ state, onLink, parts, runNow, busy, names, alone, record, ask }) {
+function makeShare({ state, step, onLink, parts, runNow, busy, names, alone, record, ask }) {
   const words = TEXT.share;
   let written = null, timer = 0, imported = null, importing = null;
 
   // The address ------------------------------------------------------------------------------------------------------
   const known = { runs: names.runs ?? [], pairs: names.pairs ?? [] };
-  const fragment = () => { const now = state(); return now && writeLink(now); };
+  const fragment = () => {
+    if (step() !== null) return writeStep(step());
+    const now = state();
+    return now && writeLink(now);
+  };
 
-  function note() {
+  // visited: a place of its own, to which the browser's back button returns.
+  function note(visited = false) {
     clearTimeout(timer);
-    timer = setTimeout(() => {
+    const write = () => {
       const text = fragment();
       if (text === null || text === written) return;
       written = text;
-      history.replaceState(history.state, "", "#" + text);
+      history[visited ? "pushState" : "replaceState"](history.state, "", "#" + text);
       if (window.parent !== window && (location.ancestorOrigins?.[0] ?? HUB) === HUB) window.parent.postMessage({ hash: "#" + text }, HUB);
-    }, ADDRESS_REST);
+    };
+    if (visited) write();
+    else timer = setTimeout(write, ADDRESS_REST);
   }
 
   // The state that the address asks for; null where it asks for none, or for one that makes no sense.
@@ -30,13 +38,16 @@ function makeShare({ state, onLink, parts, runNow, busy, names, alone, record, a
     const text = location.hash.slice(1);
     const found = text === written ? null : readLink(text, known);
     if (!found) return null;
-    if (found.refused || busy()) { refuse(found.refused ?? "busy"); return null; }
+    if (found.refused || (busy() && found.step === undefined)) { refuse(found.refused ?? "busy"); return null; }
     written = text;
     say_("");
     return found;
   }
   const refuse = (field) => say_(say(words.refused[field] ?? words.refused.knob, { name: TEXT.compare.knobs[field] ?? field }), true);
-  addEventListener("hashchange", () => { const found = follow(); if (found) onLink(found); });
+  addEventListener("hashchange", () => {
+    const found = follow();
+    if (found || (step() !== null && !location.hash)) onLink(found);
+  });
 
   // Without the query: in a Space it may hold a visitor's own token.
   const address = () => {

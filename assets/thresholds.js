@@ -3,7 +3,7 @@
 
 // settings: of the run. Returns {root, set(settings)}.
 function makeThresholds(settings) {
-  const words = TEXT.thresholds;
+  const words = { ...TEXT.whatif.knobs, ...TEXT.thresholds };
   const now = { ...settings };
   const tell = () => {
     show();
@@ -20,30 +20,33 @@ function makeThresholds(settings) {
     });
     return list;
   };
-  const amount = (name, step) => {
+  const amount = (name) => {
     const range = make("input"), figure = make("output", "figure");
-    Object.assign(range, { type: "range", min: KNOBS[name].low, max: KNOBS[name].high, step });
+    Object.assign(range, { type: "range", min: KNOBS[name].low, max: KNOBS[name].high, step: name === "theta" ? 0.005 : KNOBS[name].kind === "int" ? 1 : 0.01 });
     range.addEventListener("input", () => { now[name] = +range.value; tell(); });
-    return [range, figure];
+    return { range, figure, node: labelled(name, range, figure) };
   };
-  const rule = choice("rule", ["fly", "exact"]), measure = choice("entropy", Object.keys(ENTROPY_MAXIMUM));
-  const [theta, thetaFigure] = amount("theta", 0.005), [span, windowFigure] = amount("window", 1);
+  const rule = choice("rule", [...Object.keys(RULES), "exact"]), measure = choice("entropy", Object.keys(ENTROPY_MAXIMUM));
+  const amounts = Object.fromEntries(RULE_KNOBS.filter((name) => KNOBS[name].low !== undefined).map((name) => [name, amount(name)]));
   const includes = make("input");
   includes.type = "checkbox";
   includes.addEventListener("change", () => { now.window_includes_mismatch = includes.checked; tell(); });
-  const root = make("section", "thresholds", labelled("rule", rule), labelled("entropy", measure), labelled("theta", theta, thetaFigure),
-    labelled("window", span, windowFigure), labelled("window_includes_mismatch", includes));
+  const nodes = { entropy: labelled("entropy", measure), ...Object.fromEntries(Object.entries(amounts).map(([name, { node }]) => [name, node])),
+    window_includes_mismatch: labelled("window_includes_mismatch", includes) };
+  const root = make("section", "thresholds", labelled("rule", rule), ...Object.values(RULES).flatMap(({ knobs }) => knobs.map((name) => nodes[name])));
   root.setAttribute("aria-label", words.title);
   root.hidden = settings.rule === "autoregressive"; // no drafts, nothing to judge
 
   function show() {
     rule.value = now.rule;
     measure.value = now.entropy;
-    theta.value = now.theta;
-    thetaFigure.textContent = now.theta > ENTROPY_MAXIMUM[now.entropy] ? words.never : String(now.theta);
-    span.value = now.window;
-    windowFigure.textContent = String(now.window);
     includes.checked = now.window_includes_mismatch;
+    for (const [name, { range, figure }] of Object.entries(amounts)) {
+      range.value = now[name];
+      figure.textContent = name === "theta" && now.theta > ENTROPY_MAXIMUM[now.entropy] ? words.never : String(now[name]);
+    }
+    const used = (RULES[now.rule] ?? RULES.fly).knobs; // of the exact rule none: FLy's stand by
+    for (const [name, node] of Object.entries(nodes)) node.hidden = !used.includes(name);
   }
   show();
   return { root, set: (wanted) => { Object.assign(now, wanted); tell(); } };

@@ -4,6 +4,9 @@
 const kindsOf = (head) =>
   head?.config.rule === "autoregressive" ? { ...TEXT.kinds, bonus: { ...TEXT.kinds.bonus, ...TEXT.alone } } : TEXT.kinds;
 
+// Whether a run under a rule can have tokens of a kind. (Under the exact rule FLy's is shown too, with none of them.)
+const isKindOf = (rule, kind) => (rule === "autoregressive" ? kind === "bonus" : kind !== (relaxes(rule) ? "deferred" : "relaxed"));
+
 const ALONE = Boolean(props.alone); // a page without a server behind it
 const STREAM_DRAW = 250, PLAY_STEP = 900; // ms
 const BUSY = ["preparing", "loading", "running", "baseline"];
@@ -46,8 +49,19 @@ const refused = make("input");
 refused.type = "checkbox";
 refused.addEventListener("change", () => { strip.root.classList.toggle("with-refused", refused.checked); share.note(); });
 const notes = make("div", "run-notes");
+const lesson = ALONE ? null : makeLesson({
+  runs: props.runs ?? [], place: () => document.getElementById("lesson"),
+  show(name, find, parts) {
+    root.dataset.lesson = parts.join(" ");
+    arrive({ run: name, pair: null, knobs: {}, view: [], find });
+  },
+  // A run that only this page holds is not pushed aside unasked.
+  guard: () => (!run.head ? null : BUSY.includes(run.phase) ? "busy" : run.head.recorded && !run.head.imported ? null : "own"),
+  onStep: () => share.note(true),
+  onLeave: () => choose("explore"),
+});
 const share = makeShare({
-  state: linkState, onLink: arrive, runNow: () => run, busy: () => Boolean(run.head) && BUSY.includes(run.phase), names: props, alone: ALONE, record: props.record, ask: trigger,
+  state: linkState, step: () => lesson?.now() ?? null, onLink: lead, runNow: () => run, busy: () => Boolean(run.head) && BUSY.includes(run.phase), names: props, alone: ALONE, record: props.record, ask: trigger,
   parts: {
     lanes: () => ({ node: lanes.root, title: TEXT.lanes.title, caption: caption() }),
     rounds: () => ({ node: scrubber.root, title: TEXT.scrubber.title, caption: caption() }),
@@ -111,7 +125,31 @@ function linkState() {
   };
 }
 
-// Go where a link leads; a recorded run is sent for first, if it is another one.
+// Go where the address leads: to a step of the lesson, or to a run or a configuration.
+function lead(found) {
+  if (found?.step === undefined) {
+    endLesson(false);
+    if (found) arrive(found);
+  } else if (lesson?.enter(found.step - 1, false)) choose("learn");
+  else share.refuse("step");
+}
+
+// noted: whether the address should say so.
+function endLesson(noted) {
+  if (!lesson || lesson.now() === null) return;
+  lesson.leave();
+  delete root.dataset.lesson;
+  if (noted) share.note(true);
+  else choose("explore");
+}
+
+// Select a tab of the page.
+function choose(tab) {
+  root.tab = tab;
+  trigger("tab");
+}
+
+// Go where a link or a step leads; a recorded run is sent for first, if it is another one. find: looks a place up in that run.
 function arrive(state) {
   if (state.run && run.head?.run !== `recorded ${state.run}`) {
     linked = state;
@@ -128,24 +166,29 @@ function arrive(state) {
   if (run.head) moved = { ...run.head.config, ...knobs };
   if (thresholds) thresholds.set(knobs);
   else controls.configure(knobs, state.pair);
-  if (ofRun && state.round !== null) {
-    const round = run.rounds[state.round - 1];
-    const position = state.position === null ? round && highlight(round) : state.position - 1;
-    if (!round || position > round.size) { share.refuse("round"); redraw(); return; }
+  if (ofRun && (state.find || state.round !== null)) {
+    const place = state.find ? state.find(run) : placeOf(state);
+    if (!place) { share.refuse("round"); redraw(); return; }
     unpin();
     stopPlaying();
-    if (state.view.includes("pinned")) pin({ round: round.index, position });
-    else go({ round: round.index, position }, false);
+    if (state.view.includes("pinned")) pin(place);
+    else go(place, false);
   }
   redraw();
 }
 
+// The place that a link names, null where the run has none such.
+function placeOf(state) {
+  const round = run.rounds[state.round - 1];
+  const position = state.position === null ? round && highlight(round) : state.position - 1;
+  return round && position <= round.size ? { round: round.index, position } : null;
+}
+
 // What a picture shows: whose run it is, and under which settings.
 function caption(settings = { ...run.head.config, ...(again ? again.settings : {}) }) {
-  const { rule, entropy, theta, window, window_includes_mismatch: includes } = settings;
-  const words = TEXT.whatif, of = (name, value) => `${words.knobs[name]} ${knobValue(name, value)}`;
-  const point = rule === "fly" ? [of("entropy", entropy), of("theta", theta), of("window", window), ...(includes ? [words.knobs.window_includes_mismatch] : [])] : [];
-  return [...[...origin.children].map((part) => part.textContent), words.values[rule], ...point,
+  const words = TEXT.whatif, knobs = (RULES[settings.rule]?.knobs ?? []).filter((name) => settings[name] !== false);
+  const point = knobs.map((name) => words.knobs[name] + (settings[name] === true ? "" : ` ${knobValue(name, settings[name])}`));
+  return [...[...origin.children].map((part) => part.textContent), words.values[settings.rule], ...point,
     ...(again && settings !== run.head.config ? [TEXT.share.replayed] : [])];
 }
 
@@ -170,7 +213,7 @@ function redraw() {
   if (!run.head || !at) return;
   const settings = settingsNow();
   const other = !sameRule(settings, run.head.config);
-  const refusal = other ? replayRefusal(settings, run.head.config) : null;
+  const refusal = other ? replayRefusal(settings, run.head.config, run.rounds) : null;
   again = other && !refusal ? replay(run, settings) : null;
   const shown = again || refusal ? settings : run.head.config;
   const judgedBy = refusal ? run.head.config : { ...run.head.config, ...shown };
@@ -185,6 +228,7 @@ function redraw() {
   if (other) whatif.draw(run, again, settings, refusal, BUSY.includes(run.phase));
   else whatif.clear();
   drawCard(judgedBy);
+  if (!linked) lesson?.update({ run, at, settings: judgedBy, judged: judgedOf });
   // An address is written for whoever did something here, and kept true once it is there.
   if (!linked && (!follow || other || location.hash.startsWith("#v="))) share.note();
 }
@@ -202,11 +246,11 @@ const tokenIndex = (place) => {
   return place.position < round.emitted ? round.first + place.position : null;
 };
 
-// What a round is worth looking at for: what FLy kept, else where it was cut, else its last token.
+// What a round is worth looking at for: a mismatch that was kept, else where it was cut, else its last token.
 function highlight(round) {
   const judged = judgedOf(round);
-  const deferred = judged.verdicts.indexOf("deferred");
-  return deferred >= 0 ? deferred : judged.kept;
+  const loosened = judged.verdicts.findIndex(isLoosened);
+  return loosened >= 0 ? loosened : judged.kept;
 }
 
 function step(index, tell) {
@@ -264,7 +308,7 @@ function pin(place, back) {
 
 const SEEK = {
   disagreement: (round, position) => !round.match[position],
-  deferred: (round, position) => judgedOf(round).verdicts[position] === "deferred",
+  deferred: (round, position) => isLoosened(judgedOf(round).verdicts[position]),
   refused: (round, position) => judgedOf(round).verdicts[position].startsWith("rejected"),
 };
 // All judged positions of a kind in reading order.
@@ -318,7 +362,7 @@ root.addEventListener("keydown", (event) => {
 // Reading ------------------------------------------------------------------------------------------------------------
 
 function drawLegend() {
-  legend.replaceChildren(...Object.entries(kinds).filter(([kind]) => run.head?.config.rule !== "autoregressive" || kind === "bonus").map(([kind, words]) => {
+  legend.replaceChildren(...Object.entries(kinds).filter(([kind]) => isKindOf(run.head?.config.rule, kind)).map(([kind, words]) => {
     const sample = make("span", `tok ${kind}`, words.name);
     if (kind !== "exact") sample.dataset.mark = words.mark;
     const count = make("span", "count");
@@ -385,7 +429,7 @@ if (ALONE) {
 // Without the page's own prompt and controls, the view brings both.
 function addHead(head) {
   const { config } = head, words = TEXT.compare.knobs;
-  const settings = ["rule", ...(config.rule === "fly" ? RULE_KNOBS.slice(1) : []), "drafter", "length", "draft_length", "max_new_tokens"]
+  const settings = ["rule", ...(RULES[config.rule]?.knobs ?? []), "drafter", "length", "draft_length", "max_new_tokens"]
     .filter((name) => config[name] !== false && config[name] !== undefined).map((name) => `${words[name]} ${knobValue(name, config[name])}`);
   thresholds = makeThresholds(config);
   root.prepend(make("header", "alone-head", make("h1", "", TEXT.share.page_title), make("p", "alone-prompt", ...glyphs(head.prompt)),
@@ -403,8 +447,8 @@ function sync() {
   offset = value.length;
   drawCounts();
   if (follow && run.rounds.length) {
-    // A finished run opens on what this page is about: the first token that FLy kept.
-    const opening = run.end ? run.rounds.find((round) => round.judged.verdicts.includes("deferred")) ?? run.rounds.find((round) => round.judged.cut !== null) ?? run.rounds[0]
+    // A finished run opens on what this page is about: the first mismatch that was kept.
+    const opening = run.end ? run.rounds.find((round) => round.judged.verdicts.some(isLoosened)) ?? run.rounds.find((round) => round.judged.cut !== null) ?? run.rounds[0]
       : run.rounds[run.rounds.length - 1];
     at = { round: opening.index, position: highlight(opening) };
   }
@@ -446,4 +490,11 @@ drawLegend();
 watch("value", sync);
 sync();
 const link = share.follow();
-if (link) arrive(link);
+if (link) lead(link);
+// The page's tab of the lesson has no parts of its own: while it is chosen, this view is what it shows. A tab says that another
+// is chosen before its panel is on show.
+if (lesson) document.addEventListener("explorer-tab", () => setTimeout(() => {
+  const panel = document.getElementById("learn"), chosen = Boolean(panel) && panel.style.display !== "none";
+  if (chosen && lesson.now() === null) { lesson.enter(lesson.left(), true); share.note(true); }
+  else if (!chosen && lesson.now() !== null) endLesson(true);
+}));

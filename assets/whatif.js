@@ -41,6 +41,8 @@ function makeWhatIf({ onRerun, onReset }) {
   return { root, clear, draw };
 }
 
+const LOOSENED = ["deferred", "relaxed"];
+
 function knobValue(name, value) {
   return typeof value === "number" ? short(value) : TEXT.whatif.values[value] ?? String(value);
 }
@@ -62,7 +64,8 @@ function spanFigures(title, before, after, tone = "") {
     make("span", "figure", one === other ? one : `${one} → ${other}`));
   return make("div", `whatif-span ${tone}`, make("span", "span-title", title), " ",
     row(words.tau, number(tauOf(before)), number(tauOf(after))),
-    row(words.deferred, String(before.counts.deferred ?? 0), String(after.counts.deferred ?? 0)),
+    ...LOOSENED.filter((kind) => kind === "deferred" || before.counts[kind] || after.counts[kind])
+      .map((kind) => row(words[kind], String(before.counts[kind] ?? 0), String(after.counts[kind] ?? 0))),
     row(words.refused, String(refusedIn(before)), String(refusedIn(after))));
 }
 
@@ -83,7 +86,8 @@ function makeCompare() {
       ...knobs.map((name) => [words.knobs[name], runs.map((run) => knobValue(name, run.head.config[name]))]),
       [words.tau, summary("tau", 2)], [words.kept, summary("kept_per_round", 2)], [words.speed, summary("speed", 1)],
       [words.tokens, runs.map((run) => String(run.end.summary.tokens))],
-      [words.deferred, counted((counts) => counts.deferred ?? 0)],
+      ...LOOSENED.filter((kind) => kind === "deferred" || runs.some((run) => run.end.summary.counts[kind]))
+        .map((kind) => [words[kind], counted((counts) => counts[kind] ?? 0)]),
       [words.refused, counted((counts) => Object.entries(counts).reduce((sum, [name, count]) => sum + (name.startsWith("rejected") ? count : 0), 0))],
     ];
     const cell = (tag, text, scope) => { const node = make(tag, "", text); if (scope) node.scope = scope; return node; };

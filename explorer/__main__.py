@@ -16,7 +16,7 @@ from explorer import cases, distill, pacer, terminal
 from explorer.analysis.loosened import loosened, loosened_table
 from explorer.analysis.metrics import summarize
 from explorer.analysis.replay import first_change, replay, spans
-from explorer.config import POLICY_DEFAULTS, PRESETS, THETA_OF_MEASURE, DecodeConfig, Knob, knobs
+from explorer.config import POLICY_DEFAULTS, PRESETS, RULE_KNOBS, THETA_OF_MEASURE, DecodeConfig, Knob, knobs
 from explorer.errors import UserError
 from explorer.pieces import text_of
 from explorer.prompts import HELD_OUT
@@ -83,12 +83,12 @@ def _parser() -> argparse.ArgumentParser:
     again = commands.add_parser("replay", help="what changes in a recorded run under other thresholds, round by round")
     again.add_argument("trace", metavar="TRACE.json", type=Path)
     for knob in knobs():
-        if knob.name in ("rule", "theta", "window", "entropy", "window_includes_mismatch"):
+        if knob.name in RULE_KNOBS:
             _add_knob(again, knob)
     again.set_defaults(command=_replay)
 
     deferred = commands.add_parser(
-        "deferred", help="the tokens that FLy kept in recorded runs, in context, to judge by eye"
+        "deferred", help="the tokens that a loose rule kept in recorded runs, in context, to judge by eye"
     )
     deferred.add_argument("traces", metavar="TRACE.json", type=Path, nargs="+")
     deferred.set_defaults(command=_deferred)
@@ -127,8 +127,32 @@ def _parser() -> argparse.ArgumentParser:
         action="append",
         help="drafted tokens per round (default 8); may be repeated",
     )
+    bench.add_argument(
+        "--synthetic",
+        metavar="SHAPE",
+        help="instead: forward times of random weights of TARGET+DRAFT, like 7b+0.5b, or sizes like 896x24x14x2x4864+576x2x9x3",
+    )
+    bench.add_argument(
+        "--trace",
+        metavar="TRACE.json",
+        type=Path,
+        action="append",
+        help="with --synthetic: a recorded run whose acceptance is modelled (default: those in examples/runs); may be repeated",
+    )
     bench.add_argument("--out", metavar="F.json", type=Path, help="also write the figures as JSON")
     bench.set_defaults(command=_bench)
+
+    checking = commands.add_parser(
+        "gpu-check", help="the CUDA path against the CPU's, and graphs against eager: one report"
+    )
+    checking.add_argument("--prompts", metavar="N", type=_count, default=3, help="of the examples (default 3)")
+    checking.add_argument("--max-new-tokens", metavar="N", type=_count, default=64, help="tokens per run (default 64)")
+    checking.add_argument(
+        "--synthetic", metavar="SHAPE", help="as of bench (default: 7b+0.5b; without a GPU small models)"
+    )
+    checking.add_argument("--run", metavar="TRACE.json", type=Path, help="write a run recorded on the GPU")
+    checking.add_argument("--out", metavar="F.md", type=Path, help="also write the report")
+    checking.set_defaults(command=_gpu_check)
 
     sweep = commands.add_parser(
         "sweep", help="theta x W over a set of prompts: speed against fidelity, and the point to choose"
@@ -182,7 +206,11 @@ def _add_pair(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--pair", metavar="P", help="a name of `explorer pairs`, or TARGET,DRAFT: hub ids or local folders"
     )
-    parser.add_argument("--device", metavar="D", help="default: cuda if present, else cpu")
+    parser.add_argument(
+        "--device",
+        metavar="D",
+        help="default: cuda if present, else cpu; auto spreads a large target over all GPUs, memory and disk",
+    )
     parser.add_argument(
         "--dtype",
         metavar="T",
@@ -278,9 +306,9 @@ def _run(args: argparse.Namespace) -> int:
         if not args.quiet:
             print(message, file=sys.stderr)
 
-    pair = load_pair(args.pair or default_pair(), args.device, args.dtype, progress=say)
+    pair = load_pair(args.pair or default_pair(args.device), args.device, args.dtype, progress=say)
     prompt = pair.encode(text, config.raw_prompt)
-    if config.length == "pacer":
+    if config.needs_layer:
         from explorer.pacer.shipped import attach, card_for, with_choice
 
         cards = attach(pair, args.pacer_layer)
@@ -359,7 +387,7 @@ def _replay(args: argparse.Namespace) -> int:
             refused = sum(count for verdict, count in span.counts.items() if verdict.is_rejected)
             print(
                 f"replayed per round, {name}: rounds {span.passes}, tau {span.tau:.2f}, exact {span.counts[Verdict.EXACT]}, "
-                f"deferred {span.counts[Verdict.DEFERRED]}, rejected {refused}",
+                f"{terminal.loosened_words(span.counts)}, rejected {refused}",
                 file=sys.stderr,
             )
     return 0
@@ -393,10 +421,22 @@ def _pairs(args: argparse.Namespace) -> int:
 
 
 def _bench(args: argparse.Namespace) -> int:
+    _check_writable(args.out)
+    if args.synthetic:
+        from explorer import synthetic
+
+        return synthetic.main(args)
     from explorer import bench
 
-    _check_writable(args.out)
     return bench.main(args)
+
+
+def _gpu_check(args: argparse.Namespace) -> int:
+    _check_writable(args.out)
+    _check_writable(args.run)
+    from explorer import gpu_check
+
+    return gpu_check.main(args)
 
 
 def _sweep(args: argparse.Namespace) -> int:

@@ -7,27 +7,54 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 from explorer.schema import SchemaError, parse_json, read
-from explorer.verdicts import Judgement, Rule, judge
+from explorer.verdicts import LOOSE_RULES, Evidence, Judgement, Rule, judge, judge_evidence
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """The input of one judging case; lists have one entry per drafted token."""
+    """The input of one judging case; lists have one entry per drafted token.
+
+    Rules fly and exact need entropy, theta and window; the others their own lists and knobs (verdicts.LOOSE_RULES), by name.
+    """
 
     match: tuple[bool, ...]
-    entropy: tuple[float, ...]
-    theta: float
-    window: int
     rule: str
+    entropy: tuple[float, ...] | None = None
+    theta: float | None = None
+    window: int | None = None
     includes_mismatch: bool = False
     protected: tuple[bool, ...] | None = None
+    prob: tuple[float, ...] | None = None
+    top_prob: tuple[float, ...] | None = None
+    gap: tuple[float, ...] | None = None
+    rank: tuple[int | None, ...] | None = None
+    certainty: tuple[float | None, ...] | None = None
+    divergence: tuple[float | None, ...] | None = None
+    typical_epsilon: float | None = None
+    typical_delta: float | None = None
+    top_k: int | None = None
+    margin: float | None = None
+    kl_limit: float | None = None
+    kl_confidence: float | None = None
 
     def __post_init__(self) -> None:
         if self.rule not in get_args(Rule):
             raise SchemaError(f"rule must be one of {', '.join(get_args(Rule))}, got {self.rule[:60]!r}")
+        needed = (*LOOSE_RULES[self.rule].reads, *LOOSE_RULES[self.rule].knobs) if self._is_relaxed else _PLAIN
+        for name in needed:
+            if getattr(self, name) is None:
+                raise SchemaError(f"{name} is missing")
+
+    @property
+    def _is_relaxed(self) -> bool:
+        return self.rule in LOOSE_RULES and self.rule != "fly"
 
     def judge(self) -> Judgement:
-        """Raises ValueError where the lists differ in length or the window is impossible."""
+        """Raises ValueError where the lists differ in length, the window is impossible or a list lacks what the rule reads."""
+        if self._is_relaxed:
+            protected = (False,) * len(self.match) if self.protected is None else self.protected
+            lists = {name: getattr(self, name) for name in LOOSE_RULES[self.rule].reads}
+            return judge_evidence(Evidence(self.match, protected, **lists), self)
         return judge(
             self.match,
             self.entropy,
@@ -50,6 +77,9 @@ class Case:
             "cut": judgement.cut,
             "last": judgement.last,
         }
+
+
+_PLAIN = ("entropy", "theta", "window")
 
 
 def judge_line(line: str | bytes) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, get_args
 
 from explorer.errors import UserError
-from explorer.verdicts import Rule
+from explorer.verdicts import LOOSE_RULES, Rule
 
 ENTROPY_MEASURES = ("normalized", "top3")
 ENTROPY_MAXIMUM = {"normalized": 1.0, "top3": math.log(3)}
@@ -67,8 +67,12 @@ class DecodeConfig:
     """The settings of one run. Frozen and checked: a DecodeConfig that exists is valid."""
 
     rule: str = _knob(
-        str, "fly", "Rule", "How the target verifies: alone, exact match, or FLy's loose rule.", choices=get_args(Rule)
-    )
+        str, "fly", "Rule",
+        "How the target verifies: alone, exact match, or a loose rule. fly: keeps a mismatch where the target is unsure and the draft "
+        "goes on well. Greedy only: typical (Medusa): where the target finds the token likely enough; topk: among its k likeliest; "
+        "margin (as MARS): its close runner-up; kl: where draft and target think alike.",
+        choices=get_args(Rule),
+    )  # fmt: skip
     theta: float = _knob(
         float, 0.05, "Theta", "A mismatch may be deferred where the target's entropy is at least this.",
         low=0.0, high=1.2, step=0.005,
@@ -84,6 +88,29 @@ class DecodeConfig:
     window_includes_mismatch: bool = _knob(
         bool, False, "Window includes the mismatch", "The released code's counting: W - 1 tokens must follow, not W."
     )
+    typical_epsilon: float = _knob(
+        float, 0.09, "Typical epsilon", "typical: a mismatch is kept above this probability, whatever the entropy.",
+        low=0.0, high=1.0, step=0.01,
+    )  # fmt: skip
+    typical_delta: float = _knob(
+        float, 0.3, "Typical delta", "typical: or above this times exp(-entropy in nats), where that is less.",
+        low=0.0, high=1.0, step=0.01,
+    )  # fmt: skip
+    top_k: int = _knob(
+        int, 2, "Top k", "topk: a mismatch is kept among the target's k likeliest tokens; 1 keeps none.", low=1, high=8, step=1
+    )  # fmt: skip
+    margin: float = _knob(
+        float, 1.0, "Margin", "margin: the target's second choice is kept at most this many nats behind its first.",
+        low=0.0, high=10.0, step=0.05,
+    )  # fmt: skip
+    kl_limit: float = _knob(
+        float, 0.3, "KL limit", "kl: a mismatch is kept where KL(target || draft) is below this, in nats.",
+        low=0.0, high=10.0, step=0.05,
+    )  # fmt: skip
+    kl_confidence: float = _knob(
+        float, 0.9, "KL confidence", "kl: nothing is kept where the target's likeliest token is more probable than this.",
+        low=0.0, high=1.0, step=0.01,
+    )  # fmt: skip
     drafter: str = _knob(
         str,
         "model",
@@ -97,17 +124,19 @@ class DecodeConfig:
         "Length policy",
         "When drafting stops. fixed: after K tokens. pacer: when a block's predicted acceptance is below its threshold. "
         "confidence: after a token of low probability. entropy: after a token of high entropy. heuristic: K of the last round, "
-        "plus 2 if all of it was kept, else minus 1.",
-        choices=("fixed", "pacer", "confidence", "entropy", "heuristic"),
+        "plus 2 if all of it was kept, else minus 1. adaedl: after a token whose entropy bounds its acceptance below a threshold "
+        "that follows the rounds. survival: when PACER's layer finds it likely that a token drafted so far is refused.",
+        choices=("fixed", "pacer", "confidence", "entropy", "heuristic", "adaedl", "survival"),
     )
     draft_length: int = _knob(int, 8, "Draft length K", "Tokens drafted per round, at most.", low=1, high=64, step=1)
     block_size: int = _knob(
-        int, 4, "Block size b", "PACER: tokens drafted between two decisions.", low=1, high=16, step=1
+        int, 4, "Block size b", "PACER and survival: tokens drafted between two decisions.", low=1, high=16, step=1
     )
     threshold: float = _knob(
         float, 0.5, "Threshold t",
         "pacer: predicted acceptance that the first block needs. confidence: least probability of a token to go on. "
-        "entropy: largest sqrt(0.15 * entropy in nats) of a token to go on.",
+        "entropy: largest sqrt(0.15 * entropy in nats) of a token to go on. adaedl: least acceptance to go on, at first. "
+        "survival: largest chance to go on that a token so far is refused.",
         low=0.0, high=1.0, step=0.01,
     )  # fmt: skip
     growth: float = _knob(
@@ -120,7 +149,7 @@ class DecodeConfig:
     )  # fmt: skip
     least_draft: int = _knob(
         int, 0, "Least draft length",
-        "PACER: drafts are not ended before this many tokens. FLy can defer nothing in a draft of W tokens or fewer.",
+        "PACER and survival: drafts are not ended before this many tokens. FLy can defer nothing in a draft of W tokens or fewer.",
         low=0, high=64, step=1,
     )  # fmt: skip
     max_new_tokens: int = _knob(
@@ -138,10 +167,24 @@ class DecodeConfig:
             knob.check(getattr(self, knob.name))
         if self.window == 0 and self.window_includes_mismatch:
             raise ConfigError("Window W must be at least 1 when the window includes the mismatch")
-        if self.drafter == "lookup" and self.length in ("pacer", "confidence", "entropy"):
+        if self.drafter == "lookup" and self.length not in ("fixed", "heuristic"):
             raise ConfigError(
                 f"Length policy {self.length} needs a draft model, prompt lookup alone has none: choose the drafter model or model+lookup"
             )
+
+        if self.temperature and self.rule in LOOSE_RULES and LOOSE_RULES[self.rule].greedy_only:
+            raise ConfigError(
+                f"Rule {self.rule} is defined for greedy decoding only: set the temperature to 0, or choose fly or exact"
+            )
+        if self.drafter == "lookup" and self.rule == "kl":
+            raise ConfigError(
+                "Rule kl compares the draft model's distribution with the target's, and prompt lookup alone has none: choose the drafter model or model+lookup"
+            )
+
+    @property
+    def needs_layer(self) -> bool:
+        """Whether the length policy reads the scores of a trained pre-verification layer."""
+        return self.length in ("pacer", "survival")
 
     @property
     def theta_is_never(self) -> bool:
@@ -158,6 +201,8 @@ class DecodeConfig:
             )
         if self.rule == "fly" and self.theta_is_never:
             notes.append("Theta is above the largest possible entropy: no mismatch is ever deferred.")
+        if self.rule == "topk" and self.top_k == 1:
+            notes.append("The target's likeliest token alone: topk with k = 1 equals the exact rule.")
         return tuple(notes)
 
     def with_preset(self, name: str) -> DecodeConfig:
@@ -187,6 +232,9 @@ def _preset(label: str, source: str, entropy: str, theta: float, window: int, in
     return Preset(label, source, settings)
 
 
+# The rule and every knob that only verdicts depend on: what a recorded run can be judged again under.
+RULE_KNOBS = ("rule", *dict.fromkeys(name for rule in LOOSE_RULES.values() for name in rule.knobs))
+
 PRESETS = {
     "explorer": _preset(
         "Explorer", "our default for small pairs, until the sweep decides", "normalized", 0.05, 3, False
@@ -203,13 +251,16 @@ PRESETS = {
 # What a length policy starts from: thresholds of one mean nothing to another, and only a policy that stops early can afford a large K.
 POLICY_DEFAULTS: dict[str, dict[str, Any]] = {
     "fixed": {"draft_length": 8},
-    "pacer": {"draft_length": 24, "threshold": 0.5, "growth": 1.05},
+    "pacer": {"draft_length": 24, "threshold": 0.5, "growth": 1.05, "block_size": 4, "least_draft": 0},
     "confidence": {
         "draft_length": 20,
         "threshold": 0.4,
     },  # transformers' assistant_confidence_threshold, num_assistant_tokens
     "entropy": {"draft_length": 24, "threshold": 0.3},  # SVIP, arXiv 2411.18462: sqrt(c H) > h with c 0.15, h 0.3
     "heuristic": {"draft_length": 20},  # transformers' num_assistant_tokens_schedule
+    "adaedl": {"draft_length": 24, "threshold": 0.4},  # arXiv 2410.18351; K and the first threshold are ours
+    # SpecDec++, arXiv 2405.19715: every token is decided on, drafts have 2 to 20 of them
+    "survival": {"draft_length": 20, "threshold": 0.3, "block_size": 1, "least_draft": 2},
 }
 
 # The two measures are not interchangeable, so switching the measure switches theta to a value made for it.

@@ -23,6 +23,8 @@ MAX_BYTES = 64 * 2**10  # of one bytes value
 MAX_INT = 2**53
 MAX_FLOAT = 1e300
 
+OMIT_NONE = {"omit_none": True}  # metadata of a field that is not written where it is None
+
 
 class SchemaError(UserError):
     """Data that does not have the promised shape; the message says where and what was expected."""
@@ -84,7 +86,10 @@ def write(value: Any) -> Any:
         except UnicodeDecodeError:
             return {"hex": value.hex(" ")}
     if dataclasses.is_dataclass(value):
-        return {field.name: write(getattr(value, field.name)) for field in dataclasses.fields(value)}
+        present = ((field, getattr(value, field.name)) for field in dataclasses.fields(value))
+        return {
+            field.name: write(item) for field, item in present if not (item is None and "omit_none" in field.metadata)
+        }
     return value
 
 

@@ -148,7 +148,9 @@ def main(args: argparse.Namespace, base: DecodeConfig) -> int:
     points = sweep_points(base, args.thetas, args.windows, args.draft_lengths or [base.draft_length])
     items = read_prompts(args.prompts)[: args.limit]
     with Processes(args.device) as processes:
-        pair = load_pair(args.pair or default_pair(), processes.device, args.dtype, progress=processes.say)
+        pair = load_pair(
+            args.pair or default_pair(processes.device), processes.device, args.dtype, progress=processes.say
+        )
         for note in dict.fromkeys(note for point in points for note in point.notes):
             processes.say(f"note: {note}")
         todo = tasks(pair, items, points)

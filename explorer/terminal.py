@@ -14,14 +14,16 @@ from explorer.verdicts import Verdict
 LETTERS = {
     Verdict.EXACT: "E",
     Verdict.DEFERRED: "D",
+    Verdict.RELAXED: "L",
     Verdict.STOP: "S",
     Verdict.GATE: "G",
     Verdict.WINDOW: "W",
     Verdict.EDGE: "F",
+    Verdict.LIMIT: "T",
     Verdict.REJECTED: "R",
     Verdict.DISCARDED: "·",
 }
-_STYLES = {"exact": "36", "deferred": "1;33;4", "correction": "35", "bonus": "2"}
+_STYLES = {"exact": "36", "deferred": "1;33;4", "relaxed": "1;33;4", "correction": "35", "bonus": "2"}
 _CONTROL = {code: None for code in (*range(0x20), 0x7F, *range(0x80, 0xA0)) if chr(code) not in "\n\t"}
 
 
@@ -75,7 +77,7 @@ def summary_text(summary: Summary, trace: Trace) -> str:
     lines = [
         f"{summary.tokens} tokens in {summary.passes} target passes, stopped by {trace.stop.reason.replace('_', ' ')}",
         f"tau {_number(summary.tau)} (the target's own token counted), kept per round {_number(summary.kept_per_round)}",
-        f"drafted {summary.drafted} = exact {counts[Verdict.EXACT]} + deferred {counts[Verdict.DEFERRED]} + rejected "
+        f"drafted {summary.drafted} = exact {counts[Verdict.EXACT]} + {loosened_words(counts)} + rejected "
         f"{sum(n for verdict, n in counts.items() if verdict.is_rejected)}{f' ({refused})' if refused else ''} + discarded {counts[Verdict.DISCARDED]}",
         f"seconds: {_phases(seconds)}; in model forwards {seconds.forwards:.2f} of {seconds.total:.2f}",
         f"speed {_number(summary.tokens_per_second)} tokens/s (measured, {trace.provenance.device})",
@@ -94,6 +96,12 @@ def summary_text(summary: Summary, trace: Trace) -> str:
             f"mean target log-probability per token {summary.mean_logprob:.3f}, plain greedy {summary.baseline_mean_logprob:.3f} (nats)"
         )
     return "\n".join(lines)
+
+
+def loosened_words(counts: Mapping[Verdict, int]) -> str:
+    """How many mismatches were kept: FLy's, and those of other rules where there are any."""
+    relaxed = f" + relaxed {counts[Verdict.RELAXED]}" if counts[Verdict.RELAXED] else ""
+    return f"deferred {counts[Verdict.DEFERRED]}{relaxed}"
 
 
 def _phases(seconds: Seconds) -> str:

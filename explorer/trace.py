@@ -7,17 +7,18 @@ checked when a record is built, and a file is read through the same constructors
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
 from explorer.config import ENTROPY_MAXIMUM, DecodeConfig
 from explorer.pieces import text_of
-from explorer.schema import MAX_FLOAT, SchemaError, parse_json, read, write
-from explorer.verdicts import Judgement, Verdict, judge
+from explorer.schema import MAX_FLOAT, MAX_INT, OMIT_NONE, SchemaError, parse_json, read, write
+from explorer.verdicts import LOOSE_RULES, Evidence, Judgement, Verdict, judge_evidence
 
 SCHEMA_VERSION = 1
 MAX_FILE_BYTES = 64 * 2**20
@@ -53,11 +54,14 @@ class Row:
     top_logprobs: tuple[float, ...]
     replacement_logprob: float  # of the token committed if the cut falls here
     drafted_logprob: float | None = None  # of the drafted token; None in the bonus row
+    # KL(target || draft) at this position over the full vocabulary, nats; measured under rule kl only
+    divergence: float | None = field(default=None, metadata=OMIT_NONE)
 
     def __post_init__(self) -> None:
         _require(len(self.top_ids) == len(self.top_logprobs), "top_ids and top_logprobs differ in length")
         own = (self.argmax_logprob, self.replacement_logprob, self.drafted_logprob)
         _require_range((*own, *self.top_logprobs), -MAX_FLOAT, ROUNDING, "a log-probability")
+        _require_range([self.divergence], 0, MAX_FLOAT, "divergence")
         for measure, maximum in ENTROPY_MAXIMUM.items():
             _require_range([self.entropy(measure)], -ROUNDING, maximum + ROUNDING, f"entropy_{measure}")
 
@@ -66,28 +70,52 @@ class Row:
         return self.entropy_normalized if measure == "normalized" else self.entropy_top3
 
 
+def _rank(row: Row) -> int | None:
+    """The place of a mismatched drafted token among the target's likeliest: 2 or more; None where it is behind all recorded."""
+    likelier = sum(logprob > row.drafted_logprob for logprob in row.top_logprobs)
+    return None if likelier == len(row.top_logprobs) else max(likelier + 1, 2)
+
+
+def _certainty(row: Row, vocab_size: int | None) -> float | None:
+    return None if vocab_size is None else math.exp(-row.entropy_normalized * math.log(max(vocab_size, 2)))
+
+
+# What rules read (verdicts.Evidence), from a row with a drafted token and the size of the vocabulary.
+EVIDENCE: dict[str, Callable[[Row, int | None], float | None]] = {
+    "prob": lambda row, _: math.exp(row.drafted_logprob),
+    "top_prob": lambda row, _: math.exp(row.argmax_logprob),
+    "gap": lambda row, _: row.argmax_logprob - row.drafted_logprob,
+    "rank": lambda row, _: _rank(row),
+    "certainty": _certainty,
+    "divergence": lambda row, _: row.divergence,
+}
+
+
 def judge_rows(
-    match: Sequence[bool], rows: Sequence[Row], protected: Sequence[bool], config: DecodeConfig
+    match: Sequence[bool],
+    rows: Sequence[Row],
+    protected: Sequence[bool],
+    config: DecodeConfig,
+    vocab_size: int | None = None,
 ) -> Judgement:
-    """Judge one draft of K tokens on the target's rows for them [K], under the rule of `config`."""
-    return judge(
-        match,
-        [row.entropy(config.entropy) for row in rows],
-        rule=config.rule,
-        theta=config.theta,
-        window=config.window,
-        includes_mismatch=config.window_includes_mismatch,
-        protected=protected,
-    )
+    """Judge one draft of K tokens on the target's rows for them [K], under the rule of `config`. Raises MissingEvidence."""
+    loose = LOOSE_RULES.get(config.rule)
+    lists = {
+        name: [row.entropy(config.entropy) if name == "entropy" else EVIDENCE[name](row, vocab_size) for row in rows]
+        for name in (loose.reads if loose else ())
+    }
+    return judge_evidence(Evidence(match, protected, **lists), config)
 
 
 @dataclass(frozen=True)
 class Block:
-    """One block of drafted tokens that a length policy scored before going on: PACER's record of a decision."""
+    """One block of drafted tokens that a length policy scored before going on, and its decision: PACER's, AdaEDL's, survival's."""
 
     size: int
     scores: tuple[float, ...]
-    mean: float | None  # None for an unscored remainder at a stop id or at the end of the room
+    # What was compared with the threshold: PACER's statistic of the scores, AdaEDL's bound, the survival product of the whole
+    # draft so far. None for an unscored remainder at a stop id or at the end of the room.
+    mean: float | None
     threshold: float | None
     passed: bool
 
@@ -144,9 +172,12 @@ class Round:
     emitted: tuple[int, ...]  # committed, cut at stop or budget
     blocks: tuple[Block, ...] = ()
     seconds: Seconds = Seconds()
+    # Tokens of the vocabulary that the rows are of; records of the first explorers lack it
+    vocab_size: int | None = field(default=None, metadata=OMIT_NONE)
 
     def __post_init__(self) -> None:
         size = len(self.drafted)
+        _require_range([self.vocab_size], 1, MAX_INT, "vocab_size")
         for name in ("draft_probs", "sources", "match", "protected", "verdicts"):
             _require(len(getattr(self, name)) == size, f"{name} needs one entry for each of {size} drafted tokens")
         for name in ("rows", "replacement"):
@@ -185,7 +216,7 @@ class Round:
 
     @property
     def emitted_kinds(self) -> tuple[str, ...]:
-        """What each emitted token is: exact, deferred, correction or bonus."""
+        """What each emitted token is: exact, deferred, relaxed, correction or bonus."""
         return tuple([*map(str, self.verdicts[: self.kept]), self.last][: len(self.emitted)])
 
     @property
@@ -195,8 +226,8 @@ class Round:
         return tuple([*kept, self.rows[self.kept].replacement_logprob][: len(self.emitted)])
 
     def judge(self, config: DecodeConfig) -> Judgement:
-        """Judge this round's draft again under other settings of the rule; needs nothing but the record."""
-        return judge_rows(self.match, self.rows[:-1], self.protected, config)
+        """Judge this round's draft again under other settings of the rule; needs nothing but the record. Raises MissingEvidence."""
+        return judge_rows(self.match, self.rows[:-1], self.protected, config, self.vocab_size)
 
 
 @dataclass(frozen=True)

@@ -1,17 +1,19 @@
 """The verification rules: which drafted tokens of one round are kept, and why.
 
-Pure functions over small lists: this module knows booleans and entropies, never models, text or torch.
-FLy is arXiv 2511.22972; `docs/contracts.md` says where the paper's text, its released code and this project differ.
+Pure functions over small lists: this module knows booleans, entropies and probabilities, never models, text or torch.
+FLy is arXiv 2511.22972; `docs/contracts.md` says where the paper's text, its released code and this project differ. The other
+loose rules and their sources are in `docs/comparators.md`. A rule is one function and its entry in LOOSE_RULES (its twin in
+assets/rule.js another), and its knobs in config.py.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Literal
+from typing import Literal, Protocol
 
-Rule = Literal["autoregressive", "exact", "fly"]
+Rule = Literal["autoregressive", "exact", "fly", "typical", "topk", "margin", "kl"]
 
 
 class Verdict(StrEnum):
@@ -19,20 +21,31 @@ class Verdict(StrEnum):
 
     EXACT = "exact"  # the target agrees
     DEFERRED = "deferred"  # a mismatch that FLy kept
+    RELAXED = "relaxed"  # a mismatch that another loose rule kept, on its own position alone
     STOP = "rejected:stop"  # a mismatch that involves a stop id: never loosened
     GATE = "rejected:gate"  # the target was sure: entropy below theta
     WINDOW = "rejected:window"  # another mismatch followed inside the look-ahead window
     EDGE = "rejected:edge"  # clean so far, but the window does not fit in the draft
+    LIMIT = "rejected:limit"  # beyond the threshold of a loose rule other than FLy
     REJECTED = "rejected"  # a mismatch under the exact rule
     DISCARDED = "discarded"  # behind the cut: never counted as judged
 
     @property
     def is_kept(self) -> bool:
-        return self in (Verdict.EXACT, Verdict.DEFERRED)
+        return self is Verdict.EXACT or self.is_loosened
+
+    @property
+    def is_loosened(self) -> bool:
+        """Kept though it is not the target's own choice."""
+        return self in (Verdict.DEFERRED, Verdict.RELAXED)
 
     @property
     def is_rejected(self) -> bool:
         return self.value.startswith("rejected")
+
+
+class MissingEvidence(ValueError):
+    """A record that does not hold what a rule reads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +70,98 @@ class Judgement:
         return "bonus" if self.cut is None else "correction"
 
 
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What a rule may read of one round: in each list one entry per drafted token [K]; a list that no one asked for is empty.
+
+    All but `divergence` are of the target's own distribution at that position, raw. None: the record does not say.
+    """
+
+    match: Sequence[bool]
+    protected: Sequence[bool]
+    entropy: Sequence[float] = ()  # in the unit theta is in
+    prob: Sequence[float] = ()  # of the drafted token
+    top_prob: Sequence[float] = ()  # of the likeliest token
+    gap: Sequence[float] = ()  # log-probability of the likeliest token above the drafted one's, nats
+    rank: Sequence[int | None] = ()  # of a mismatch: 2 where only one token is likelier; None beyond the recorded ones
+    certainty: Sequence[
+        float | None
+    ] = ()  # exp(-H), H the entropy over the full vocabulary in nats: 1 where it is sure
+    divergence: Sequence[float | None] = ()  # KL(target || draft), nats
+
+
+class Settings(Protocol):
+    """The knobs of all rules by their names in DecodeConfig, which is one; a rule reads only its own."""
+
+    rule: Rule
+    theta: float
+    window: int
+    window_includes_mismatch: bool
+    typical_epsilon: float
+    typical_delta: float
+    top_k: int
+    margin: float
+    kl_limit: float
+    kl_confidence: float
+
+
+@dataclass(frozen=True, slots=True)
+class LooseRule:
+    """A rule that may keep mismatches. Stop ids are no concern of it: a mismatch that involves one is never shown to it."""
+
+    judge: Callable[[Evidence, int, Settings], Verdict]  # one mismatch, by its position
+    reads: tuple[str, ...]  # the lists of Evidence it needs
+    knobs: tuple[str, ...]  # of DecodeConfig
+    greedy_only: bool = True  # defined for drafts and choices that are not drawn
+
+
+def _fly(evidence: Evidence, position: int, settings: Settings) -> Verdict:
+    """Kept where the target is in doubt and the following tokens all match."""
+    match, window = evidence.match, settings.window
+    if not evidence.entropy[position] >= settings.theta:
+        return Verdict.GATE
+    following = window - 1 if settings.window_includes_mismatch else window
+    if not all(match[position + 1 : position + 1 + following]):
+        return Verdict.WINDOW
+    return Verdict.EDGE if position + window > len(match) - 1 else Verdict.DEFERRED
+
+
+def _typical(evidence: Evidence, position: int, settings: Settings) -> Verdict:
+    """Medusa's typical acceptance: kept where the target gives the token more than min(epsilon, delta * exp(-H))."""
+    floor = min(settings.typical_epsilon, settings.typical_delta * evidence.certainty[position])
+    return _within(evidence.prob[position] > floor)
+
+
+def _topk(evidence: Evidence, position: int, settings: Settings) -> Verdict:
+    """Kept where the token is among the target's k likeliest."""
+    rank = evidence.rank[position]
+    return _within(rank is not None and rank <= settings.top_k)
+
+
+def _margin(evidence: Evidence, position: int, settings: Settings) -> Verdict:
+    """Kept where the token is the target's runner-up, and close behind its first choice."""
+    return _within(evidence.rank[position] == 2 and evidence.gap[position] <= settings.margin)
+
+
+def _kl(evidence: Evidence, position: int, settings: Settings) -> Verdict:
+    """Kept where draft and target think nearly alike, unless the target is all but sure."""
+    unsure = evidence.top_prob[position] <= settings.kl_confidence
+    return _within(unsure and evidence.divergence[position] < settings.kl_limit)
+
+
+def _within(holds: bool) -> Verdict:
+    return Verdict.RELAXED if holds else Verdict.LIMIT
+
+
+LOOSE_RULES: dict[str, LooseRule] = {
+    "fly": LooseRule(_fly, ("entropy",), ("entropy", "theta", "window", "window_includes_mismatch"), greedy_only=False),
+    "typical": LooseRule(_typical, ("prob", "certainty"), ("typical_epsilon", "typical_delta")),
+    "topk": LooseRule(_topk, ("rank",), ("top_k",)),
+    "margin": LooseRule(_margin, ("rank", "gap"), ("margin",)),
+    "kl": LooseRule(_kl, ("top_prob", "divergence"), ("kl_limit", "kl_confidence")),
+}
+
+
 def judge(
     match: Sequence[bool],
     entropy: Sequence[float],
@@ -67,7 +172,7 @@ def judge(
     includes_mismatch: bool = False,
     protected: Sequence[bool] | None = None,
 ) -> Judgement:
-    """Judge the drafted tokens of one round.
+    """Judge the drafted tokens of one round under FLy or the exact rule, from plain lists.
 
     match, entropy, protected: one entry per drafted token [K]; entropy is in the unit theta is in.
     window: W. Paper counting: the W tokens after a mismatch must match. `includes_mismatch` (the released code's
@@ -79,28 +184,50 @@ def judge(
     The earliest rejection cuts. Raises ValueError on lists of different lengths or an impossible window.
     """
     protected = [False] * len(match) if protected is None else protected
-    if not len(match) == len(entropy) == len(protected):
-        raise ValueError(
-            f"match, entropy and protected need one entry per drafted token, got {len(match)}, {len(entropy)} and {len(protected)}"
-        )
-    if window < 0 or (includes_mismatch and window < 1):
+    if len(entropy) != len(match):
+        raise ValueError(f"match and entropy need one entry per drafted token, got {len(match)} and {len(entropy)}")
+    if window < (1 if includes_mismatch else 0):
         raise ValueError("window must be at least 0, or at least 1 when it includes the mismatch")
+    return judge_evidence(Evidence(match, protected, entropy), _Window(rule, theta, window, includes_mismatch))
+
+
+@dataclass(frozen=True, slots=True)
+class _Window:
+    """The settings of FLy alone."""
+
+    rule: Rule
+    theta: float
+    window: int
+    window_includes_mismatch: bool
+
+
+def judge_evidence(evidence: Evidence, settings: Settings) -> Judgement:
+    """Judge the drafted tokens of one round under any rule. Each mismatch is judged on its own; the earliest rejection cuts.
+
+    Raises ValueError on lists of different lengths, MissingEvidence where the rule needs what is not known.
+    """
+    loose = LOOSE_RULES.get(settings.rule)
+    match, protected = evidence.match, evidence.protected
+    for name in ("protected", *(loose.reads if loose else ())):
+        if len(getattr(evidence, name)) != len(match):
+            raise ValueError(
+                f"match and {name} need one entry per drafted token, got {len(match)} and {len(getattr(evidence, name))}"
+            )
 
     def verdict(position: int) -> Verdict:
         if match[position]:
             return Verdict.EXACT
-        if rule != "fly":
+        if loose is None:
             return Verdict.REJECTED
         if protected[position]:
             return Verdict.STOP
-        if not entropy[position] >= theta:
-            return Verdict.GATE
-        following = window - 1 if includes_mismatch else window
-        if not all(match[position + 1 : position + 1 + following]):
-            return Verdict.WINDOW
-        if position + window > len(match) - 1:
-            return Verdict.EDGE
-        return Verdict.DEFERRED
+        for name in loose.reads:
+            # A rank beyond the recorded ones is an answer too.
+            if name != "rank" and getattr(evidence, name)[position] is None:
+                raise MissingEvidence(
+                    f"rule {settings.rule} needs the {name} of every mismatch, and it was not recorded"
+                )
+        return loose.judge(evidence, position, settings)
 
     verdicts: list[Verdict] = []
     for position in range(len(match)):

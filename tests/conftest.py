@@ -25,6 +25,7 @@ hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=No
 hypothesis.settings.load_profile("repeatable")
 
 GOLDEN = Path(__file__).parent / "fly.jsonl"
+RELAXED = Path(__file__).parent / "relaxed.jsonl"
 
 
 # Tiny models --------------------------------------------------------------------------------------------------------
@@ -263,3 +264,11 @@ def golden():
     import json
 
     return [json.loads(line) for line in GOLDEN.read_text(encoding="utf-8").splitlines()]
+
+
+@pytest.fixture(scope="session")
+def relaxed_cases():
+    """Hand-worked cases of the loose rules other than FLy, as the input of cases.Case; `why` says what each is about."""
+    import json
+
+    return [json.loads(line) for line in RELAXED.read_text(encoding="utf-8").splitlines()]

@@ -94,7 +94,15 @@ CASE = {"match": [True, False], "entropy": [0.1, 0.5], "theta": 0.3, "window": 0
         ({"window": -1}, "at least 0"),
         ({"window": 1.5}, "window must be a whole number"),
         ({"includes_mismatch": True}, "at least 1 when it includes"),
-        ({"rule": "loose"}, "rule must be one of autoregressive, exact, fly"),
+        ({"rule": "loose"}, "rule must be one of autoregressive, exact, fly, typical, topk, margin, kl"),
+        ({"entropy": None}, "entropy is missing"),
+        ({"rule": "topk"}, "rank is missing"),
+        ({"rule": "topk", "rank": [None, 2]}, "top_k is missing"),
+        ({"rule": "topk", "rank": [2], "top_k": 2}, "one entry per drafted token"),
+        (
+            {"rule": "kl", "top_prob": [0.1, 0.1], "divergence": [0.1, None], "kl_limit": 1, "kl_confidence": 1},
+            "needs the divergence",
+        ),
     ],
 )
 def test_judge_names_the_line_of_a_bad_case(refused, tmp_path, change, words):

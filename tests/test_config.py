@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+from typing import get_args
 
 import pytest
 
@@ -9,11 +10,13 @@ from explorer.config import (
     ENTROPY_MAXIMUM,
     ENTROPY_MEASURES,
     PRESETS,
+    RULE_KNOBS,
     THETA_OF_MEASURE,
     ConfigError,
     DecodeConfig,
     knobs,
 )
+from explorer.verdicts import LOOSE_RULES, Rule
 
 NUMBERS = [knob for knob in knobs() if knob.kind in (int, float)]
 
@@ -116,6 +119,27 @@ def test_settings_that_defer_nothing_are_noted():
     assert DecodeConfig(theta=1.09, entropy="top3").notes == ()
     assert len(DecodeConfig(theta=1.1, entropy="top3", window=32).notes) == 2
     assert DecodeConfig(rule="exact", theta=1.2, window=32).notes == ()
+
+
+@pytest.mark.parametrize("rule", ["typical", "topk", "margin", "kl"])
+def test_rules_of_greedy_decoding_refuse_a_temperature(rule):
+    with pytest.raises(ConfigError, match=f"Rule {rule} is defined for greedy decoding only: set the temperature to 0"):
+        DecodeConfig(rule=rule, temperature=0.05)
+    assert DecodeConfig(rule=rule).notes == ()
+
+
+def test_a_rule_that_compares_distributions_needs_a_draft_model():
+    with pytest.raises(ConfigError, match="prompt lookup alone has none"):
+        DecodeConfig(rule="kl", drafter="lookup")
+    assert DecodeConfig(rule="topk", drafter="lookup")
+    assert "equals the exact rule" in DecodeConfig(rule="topk", top_k=1).notes[0]
+
+
+def test_every_loose_rule_has_its_knobs_here():
+    names = {knob.name for knob in knobs()}
+    assert set(LOOSE_RULES) == set(get_args(Rule)) - {"autoregressive", "exact"}
+    assert names >= set(RULE_KNOBS)
+    assert len(RULE_KNOBS) == 1 + sum(len(rule.knobs) for rule in LOOSE_RULES.values()), "no knob serves two rules"
 
 
 def test_a_config_cannot_be_changed_after_its_check():

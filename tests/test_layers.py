@@ -12,6 +12,8 @@ ORDER = {
     "ui": 4,
     "__main__": 4,
     "bench": 3,
+    "gpu_check": 3,
+    "synthetic": 3,
     "sweep": 3,
     "distill": 3,
     "pacer": 3,

@@ -7,7 +7,10 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from explorer.verdicts import Judgement, Verdict, judge
+from explorer.cases import Case
+from explorer.config import DecodeConfig
+from explorer.schema import read
+from explorer.verdicts import LOOSE_RULES, Evidence, Judgement, MissingEvidence, Verdict, judge, judge_evidence
 
 ORDER = [Verdict.STOP, Verdict.GATE, Verdict.WINDOW, Verdict.EDGE]
 
@@ -253,3 +256,77 @@ def test_impossible_input_is_refused(lists, window, includes):
     match, entropy, protected = lists
     with pytest.raises(ValueError, match="window must be|one entry per drafted token"):
         judge(match, entropy, rule="fly", theta=0.3, window=window, includes_mismatch=includes, protected=protected)
+
+
+# The other loose rules ----------------------------------------------------------------------------------------------
+
+RELAXING = [rule for rule in LOOSE_RULES if rule != "fly"]
+
+
+def test_hand_worked_cases_of_the_other_rules(relaxed_cases):
+    """The same that the page's JavaScript twin must pass (tests/ui/test_twins.py)."""
+    for case in relaxed_cases:
+        assert read(Case, case["input"]).answer() == case["expected"], case["why"]
+    assert {case["input"]["rule"] for case in relaxed_cases} == set(RELAXING)
+
+
+@st.composite
+def evidence(draw, max_size: int = 8):
+    size = draw(st.integers(0, max_size))
+
+    def lists(values):
+        return st.lists(values, min_size=size, max_size=size)
+
+    return Evidence(
+        match=draw(lists(st.booleans())),
+        protected=draw(lists(st.booleans())),
+        entropy=draw(lists(st.floats(0, 1))),
+        prob=draw(lists(st.floats(0, 1))),
+        top_prob=draw(lists(st.floats(0, 1))),
+        gap=draw(lists(st.floats(0, 5))),
+        rank=draw(lists(st.none() | st.integers(2, 8))),
+        certainty=draw(lists(st.floats(0, 1))),
+        divergence=draw(lists(st.floats(0, 5))),
+    )
+
+
+@given(evidence(), st.sampled_from(RELAXING), st.data())
+def test_every_rule_keeps_at_least_the_exact_ones_and_never_a_stop_id(draft, rule, data):
+    knob_values = {
+        "typical_epsilon": 1.0,
+        "typical_delta": 1.0,
+        "top_k": 8,
+        "margin": 10.0,
+        "kl_limit": 10.0,
+        "kl_confidence": 1.0,
+    }
+    strict, loose = ({}, {})
+    for name in LOOSE_RULES[rule].knobs:
+        top = knob_values[name]
+        numbers = st.integers(1, 8) if name == "top_k" else st.floats(0, top)
+        low, high = sorted([data.draw(numbers), data.draw(numbers)])
+        # The probability that a token must exceed works the other way round.
+        strict[name], loose[name] = (high, low) if rule == "typical" else (low, high)
+    exact = judge_evidence(draft, DecodeConfig(rule="exact")).kept
+    judged = [judge_evidence(draft, DecodeConfig(rule=rule, **knobs)) for knobs in (strict, loose)]
+    assert exact <= judged[0].kept <= judged[1].kept
+    for judgement in judged:
+        assert all(v is Verdict.EXACT or v is Verdict.RELAXED for v in judgement.verdicts[: judgement.kept])
+        assert all(
+            v is not Verdict.RELAXED or not (match or protected)
+            for v, match, protected in zip(judgement.verdicts, draft.match, draft.protected)
+        )
+
+
+def test_a_rule_without_what_it_reads_says_so():
+    """A rank that was not recorded is an answer, everything else is not; nothing is asked of a match or a stop id."""
+    config = DecodeConfig(rule="typical")
+    for match, protected in (([True], [False]), ([False], [True])):
+        assert judge_evidence(Evidence(match, protected, prob=[0.5], certainty=[None]), config)
+    with pytest.raises(MissingEvidence, match="typical needs the certainty"):
+        judge_evidence(Evidence([False], [False], prob=[0.5], certainty=[None]), config)
+    with pytest.raises(ValueError, match="match and prob need one entry"):
+        judge_evidence(Evidence([False], [False], certainty=[0.5]), config)
+    assert judge_evidence(Evidence([False], [False], rank=[None]), DecodeConfig(rule="topk")).verdicts == (
+        Verdict.LIMIT,
+    )

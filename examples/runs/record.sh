@@ -17,6 +17,7 @@ code="Write a Python function that counts the vowels in a word, with a short doc
 packing="List ten things to pack for a weekend in the mountains."
 train="A train leaves at 9:40 and arrives at 12:15. How long is the journey? Work it out step by step."
 letter="Write a friendly email asking a neighbour to water my plants while I am away."
+months="Write the months of the year, one per line, with the number of days in each."
 rename='Give back this function with the parameter word renamed to text, and nothing else changed:
 ```python
 def count_vowels(word):
@@ -37,3 +38,6 @@ record 06-explain-exact --rule exact --max-new-tokens 96 --pair "$larger" --prom
 record 07-story-small --prompt "$story"
 record 08-letter-small --prompt "$letter"
 record 09-explain-weak-draft --pair smollm2-135m-distilled --max-new-tokens 96 --prompt "$sky"
+record 10-repeat-pacer --rule exact --length pacer --max-new-tokens 96 --pair "$larger" --prompt "$months"
+record 11-story-pacer --length pacer --max-new-tokens 96 --pair "$larger" --prompt "$story"
+record 12-story-alone --rule autoregressive --max-new-tokens 96 --prompt "$story"

@@ -1,4 +1,4 @@
-"""The tokens that FLy kept against the target's choice, in context, for a person to judge: harmless, doubtful or wrong."""
+"""The tokens that a loose rule kept against the target's choice, in context, for a person to judge: harmless, doubtful or wrong."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ from explorer.analysis.markdown import markdown_table
 from explorer.analysis.metrics import kept_emitted
 from explorer.pieces import piece_of, text_of
 from explorer.trace import Trace
-from explorer.verdicts import Verdict
 
 AROUND = 6  # tokens of context on either side
 
 
 @dataclass(frozen=True, slots=True)
 class Loosened:
-    """One deferred token in the output. Probabilities are the target's; entropies as in the trace's rows."""
+    """One kept mismatch in the output. Probabilities are the target's; entropies as in the trace's rows."""
 
     round: int  # 0-based
     position: int  # 0-based, in the draft
@@ -32,12 +31,12 @@ class Loosened:
 
 
 def loosened(trace: Trace) -> list[Loosened]:
-    """Every deferred token of the output, in reading order, with six tokens of text on either side."""
+    """Every kept mismatch of the output, in reading order, with six tokens of text on either side."""
     found, output = [], list(trace.output_ids)
     start = 0
     for index, round_ in enumerate(trace.rounds):
         for position, verdict in enumerate(round_.verdicts[: kept_emitted(round_)]):
-            if verdict is Verdict.DEFERRED:
+            if verdict.is_loosened:
                 row, place = round_.rows[position], start + position
                 found.append(
                     Loosened(

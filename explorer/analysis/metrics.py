@@ -22,7 +22,7 @@ class Summary:
     drafted: int
     counts: dict[Verdict, int]  # of drafted tokens, every verdict listed
     kept: int  # drafted tokens in the output
-    loosened: int  # deferred tokens in the output
+    loosened: int  # kept mismatches in the output
     tokens_per_second: float | None
     baseline_tokens_per_second: float | None
     mean_logprob: float | None  # of the target, per token of the output
@@ -56,7 +56,7 @@ def summarize(trace: Trace) -> Summary:
         drafted=sum(len(round_.drafted) for round_ in rounds),
         counts={verdict: trace.verdict_counts[verdict] for verdict in Verdict},
         kept=sum(kept_emitted(round_) for round_ in rounds),
-        loosened=sum(round_.verdicts[: kept_emitted(round_)].count(Verdict.DEFERRED) for round_ in rounds),
+        loosened=sum(verdict.is_loosened for round_ in rounds for verdict in round_.verdicts[: kept_emitted(round_)]),
         tokens_per_second=_ratio(tokens, trace.seconds.decode),
         baseline_tokens_per_second=_ratio(len(baseline.ids), baseline.seconds.decode) if baseline else None,
         mean_logprob=_ratio(sum(logprobs), len(logprobs)),

@@ -24,7 +24,7 @@ class Parting:
     """The first token of a run that another run's text does not have."""
 
     index: int  # 0-based, in both outputs
-    kind: str  # of the run's token: exact, deferred, correction or bonus
+    kind: str  # of the run's token: exact, deferred, relaxed, correction or bonus
     ours: tuple[int, ...]  # ids from there on
     theirs: tuple[int, ...]
     gap: float  # nats between the target's two likeliest tokens there, as this run's pass saw them
@@ -32,9 +32,11 @@ class Parting:
 
     @property
     def cause(self) -> str:
-        """`fly`: a kept mismatch. `numeric`: the target's own choice, a near-tie. `target`: its own choice, by more than that."""
+        """`fly`, `relaxed`: a mismatch kept by FLy, by another loose rule. `numeric`: the target's own choice, a near-tie. `target`: its own choice, by more than that."""
         if self.kind == Verdict.DEFERRED:
             return "fly"
+        if self.kind == Verdict.RELAXED:
+            return "relaxed"
         return "numeric" if self.near_tie else "target"
 
 

@@ -1,4 +1,4 @@
-"""What-if: judge the recorded rounds again under other settings of the loose rule, without a model.
+"""What-if: judge the recorded rounds again under other settings of the rule, without a model.
 
 Up to and including the first round whose outcome changes the figures are exact. After it the text would have continued
 differently, so every later round is counterfactual: conditional on the recorded text.
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from explorer.config import ConfigError, DecodeConfig
 from explorer.trace import Round, Trace
-from explorer.verdicts import Judgement, Verdict
+from explorer.verdicts import Judgement, MissingEvidence, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +56,17 @@ class Span:
 
 
 def replay(trace: Trace, config: DecodeConfig) -> list[ReplayedRound]:
-    """Judge every round of the trace under the rule of `config`; raises ConfigError for a rule without a draft."""
+    """Judge every round of the trace under the rule of `config`; raises ConfigError for a rule without a draft, or one that
+    reads what was not recorded."""
     if config.rule == "autoregressive":
-        raise ConfigError("a replay judges recorded drafts again: its rule must be exact or fly")
+        raise ConfigError("a replay judges recorded drafts again: its rule must be exact or a loose one")
     replayed, diverged = [], False
     for index, recorded in enumerate(trace.rounds):
-        round_ = ReplayedRound(index, Judgement(recorded.verdicts), recorded.judge(config), diverged)
+        try:
+            judgement = recorded.judge(config)
+        except MissingEvidence as error:
+            raise ConfigError(f"{error}: run the prompt again under this rule") from None
+        round_ = ReplayedRound(index, Judgement(recorded.verdicts), judgement, diverged)
         diverged = diverged or round_.changed
         replayed.append(round_)
     return replayed

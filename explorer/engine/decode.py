@@ -19,6 +19,7 @@ from explorer.engine.packed import PackedContext
 from explorer.engine.pair import Pair, PromptError
 from explorer.engine.sampling import Sampler
 from explorer.engine.stops import StopRule
+from explorer.engine.timing import wait
 from explorer.trace import Block, Round, Row, Seconds, judge_rows
 from explorer.verdicts import Judgement
 
@@ -107,7 +108,7 @@ class Sides:
         q = torch.stack(draft.distributions[: len(draft)]).to(drafted.device) if draft.distributions else None
         argmax = ranking.argmax(logits)
         outcome = self._sampler.verify(logits, argmax, drafted, q)
-        rows, match, replacement = measure(logits, argmax, drafted, *outcome)
+        rows, match, replacement = measure(logits, argmax, drafted, *outcome, q if config.rule == "kl" else None)
 
         forwards = target.forward_seconds + (drafter.forward_seconds if drafter else 0.0)
         seconds = Seconds(
@@ -128,6 +129,7 @@ class Sides:
             replacement=replacement,
             protected=tuple(bool({d, r} & stop_ids) for d, r in zip(draft.ids, replacement)),
             seconds=seconds,
+            vocab_size=self._pair.vocab_size,
         )
 
     def settle(self, length: int) -> None:
@@ -156,9 +158,10 @@ class Attempt:
     replacement: tuple[int, ...]  # [K + 1]
     protected: tuple[bool, ...]  # [K]
     seconds: Seconds  # all but `other`
+    vocab_size: int
 
     def judge(self, config: DecodeConfig) -> Judgement:
-        return judge_rows(self.match, self.rows[:-1], self.protected, config)
+        return judge_rows(self.match, self.rows[:-1], self.protected, config, self.vocab_size)
 
     def committed(self, judgement: Judgement) -> tuple[int, ...]:
         """The kept drafted tokens and the target's own."""
@@ -181,6 +184,7 @@ class Attempt:
             emitted=emitted,
             blocks=self.blocks,
             seconds=replace(self.seconds, other=other),
+            vocab_size=self.vocab_size,
         )
 
 
@@ -189,8 +193,14 @@ def make_drafter(pair: Pair, target: Context | PackedContext, config: DecodeConf
     if config.drafter == "lookup":
         return LookupDrafter(sampler, pair.vocab_size, pair.stop_ids)
     kind = LookupModelDrafter if config.drafter == "model+lookup" else ModelDrafter
-    context = pair.open_draft(target, states=config.length == "pacer")
-    return kind(context, sampler, pair.stop_ids, entropies=config.length == "entropy")
+    context = pair.open_draft(target, states=config.needs_layer)
+    return kind(
+        context,
+        sampler,
+        pair.stop_ids,
+        entropies=config.length in ("entropy", "adaedl"),
+        distributions=config.rule == "kl",
+    )
 
 
 def check_prompt(pair: Pair, prompt_ids: list[int], config: DecodeConfig) -> None:
@@ -215,8 +225,7 @@ class Clock:
         self._start = perf_counter()
 
     def lap(self) -> float:
-        if self._device.type == "cuda":
-            torch.cuda.synchronize(self._device)
+        wait(self._device)
         now = perf_counter()
         lap, self._start = now - self._start, now
         return lap

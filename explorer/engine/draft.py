@@ -24,7 +24,8 @@ class Draft:
     ids: list[int] = field(default_factory=list)
     probs: list[float | None] = field(default_factory=list)  # under the drafter's distribution
     sources: list[Source] = field(default_factory=list)
-    distributions: list[torch.Tensor] = field(default_factory=list)  # q [V] of each token; empty when greedy
+    # q [V] of each token; empty when greedy, unless somebody asks
+    distributions: list[torch.Tensor] = field(default_factory=list)
     entropies: list[float] = field(default_factory=list)  # of the drafter's distribution, nats; empty where nobody asks
     scores: list[float] = field(default_factory=list)  # of the tokens of all scored blocks: they come first
     ended: bool = False  # a stop id was drafted: the draft ends with it
@@ -71,12 +72,15 @@ class ModelDrafter:
         sampler: Sampler,
         stop_ids: frozenset[int],
         entropies: bool = False,
+        distributions: bool = False,
     ):
-        """entropies: whether the length policy reads the entropy of each token."""
+        """entropies: whether the length policy reads the entropy of each token. distributions: whether the rule reads the
+        whole distribution of each token also when greedy."""
         self.context = context
         self._sampler = sampler
         self._stop_ids = stop_ids
         self._wants_entropies = entropies
+        self._keeps_distributions = distributions or not sampler.greedy
 
     @property
     def forward_seconds(self) -> float:
@@ -112,10 +116,10 @@ class ModelDrafter:
         draft.scores += scores[:added]
 
     def _pick(self, draft: Draft, logits: torch.Tensor) -> list[torch.Tensor]:
-        """Of each row of logits [n, V] one token, its probability and, where wanted, the entropy, each [n]; above
-        temperature 0 the draft keeps q."""
+        """Of each row of logits [n, V] one token, its probability and, where wanted, the entropy, each [n]; the draft keeps q
+        where the target's side reads it."""
         token, q = self._sampler.pick(logits), self._sampler.distribution(logits)
-        if not self._sampler.greedy:
+        if self._keeps_distributions:
             draft.distributions += q.unbind()
         columns = [token, q.gather(1, token[:, None])[:, 0]]
         if self._wants_entropies:

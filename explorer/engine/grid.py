@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from explorer.config import ConfigError, DecodeConfig
+from explorer.config import RULE_KNOBS, ConfigError, DecodeConfig, knobs
 from explorer.engine.decode import Sides, check_prompt
 from explorer.engine.lengths import make_length_policy
 from explorer.engine.pair import Pair
@@ -43,9 +43,13 @@ def decode_grid(pair: Pair, prompt_ids: list[int], configs: Sequence[DecodeConfi
 
 
 def _drafting(config: DecodeConfig) -> DecodeConfig:
-    """The setting without what only the verdicts depend on. PACER's layer is one for each rule."""
-    rule = config.rule if config.rule == "autoregressive" or config.length == "pacer" else "exact"
-    return replace(config, rule=rule, theta=0.0, window=1, entropy="normalized", window_includes_mismatch=False)
+    """The setting without what only the verdicts depend on. PACER's layer is one for each rule; kl also asks for the draft's
+    distributions."""
+    own = config.rule in ("autoregressive", "kl") or config.needs_layer
+    return replace(config, rule=config.rule if own else "exact", **_NEUTRAL)
+
+
+_NEUTRAL = {knob.name: knob.default for knob in knobs() if knob.name in RULE_KNOBS and knob.name != "rule"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,10 +13,12 @@ from explorer.errors import UserError
 from explorer.trace import Block
 
 SVIP_SCALE = 0.15  # c of sqrt(c H), arXiv 2411.18462
+ADAEDL_SCALE = 0.2  # gamma of 1 - sqrt(gamma H), arXiv 2410.18351
+ADAEDL_ACCEPTANCE, ADAEDL_STEP = 0.9, 0.01  # wanted acceptance and largest step of the threshold (AdaEDLLength)
 
 
 class NoScorer(UserError):
-    """The policy pacer on a pair that has no trained layer."""
+    """A policy that reads scores, on a pair that has no trained layer."""
 
 
 class LengthPolicy(Protocol):
@@ -89,6 +91,45 @@ class EntropyLength(ConfidenceLength):
         return math.sqrt(SVIP_SCALE * max(draft.entropies[-1], 0.0)) > self._threshold
 
 
+class AdaEDLLength(ConfidenceLength):
+    """AdaEDL (arXiv 2410.18351): stop after a token where 1 - sqrt(0.2 H), a lower bound on its acceptance, is below a threshold
+    that moves with the rounds; H is the draft's entropy in nats.
+
+    The threshold is moved as in Draft & Verify (arXiv 2309.08168, its released code): up by 0.01 where the moving average of the
+    acceptance is below 0.9, else down, unless the draft had K tokens already; smoothed with 0.9, the average with 0.5 from 0.
+    """
+
+    def __init__(self, longest: int, threshold: float):
+        super().__init__(longest, threshold)
+        self._acceptance = 0.0
+        self._blocks: list[Block] = []
+
+    def next_block(self, draft: Draft) -> int:
+        if not len(draft):
+            self._blocks = []
+        return super().next_block(draft)
+
+    def _stops(self, draft: Draft) -> bool:
+        bound = max(1 - math.sqrt(ADAEDL_SCALE * max(draft.entropies[-1], 0.0)), 0.0)
+        stops = bound < self._threshold
+        self._blocks.append(Block(1, (bound,), bound, self._threshold, not stops))
+        return stops
+
+    def blocks(self, draft: Draft) -> tuple[Block, ...]:
+        return with_rest(self._blocks, draft)
+
+    def learn(self, drafted: int, kept: int) -> None:
+        if not drafted:
+            return
+        self._acceptance = 0.5 * self._acceptance + 0.5 * kept / drafted
+        wanted = self._threshold
+        if self._acceptance < ADAEDL_ACCEPTANCE:
+            wanted += ADAEDL_STEP
+        elif drafted < self.length:
+            wanted -= ADAEDL_STEP
+        self._threshold = min(max(0.9 * self._threshold + 0.1 * wanted, 0.0), 1.0)
+
+
 class RoundScorer(Protocol):
     """A pre-verification layer in one run."""
 
@@ -125,7 +166,7 @@ class PacerLength:
 
     def next_block(self, draft: Draft) -> int:
         if not len(draft):
-            self._blocks, self._threshold = [], self._config.threshold
+            self._blocks, self._threshold = [], self._first_threshold
             self._scorer.reset()
         elif not self._passes(draft):
             return 0
@@ -134,19 +175,52 @@ class PacerLength:
     def _passes(self, draft: Draft) -> bool:
         """Decide on the newest block, which has just been scored."""
         scores = draft.scores[sum(block.size for block in self._blocks) :]
-        value = statistic(scores, self._config.statistic)
+        value = self._value(draft, scores)
         passed = value >= self._threshold or len(draft) < self._config.least_draft
         self._blocks.append(Block(len(scores), tuple(scores), value, self._threshold, passed))
         if passed:
-            self._threshold *= self._config.growth
+            self._threshold *= self._growth
         return passed
 
+    @property
+    def _first_threshold(self) -> float:
+        return self._config.threshold
+
+    @property
+    def _growth(self) -> float:
+        return self._config.growth
+
+    def _value(self, draft: Draft, scores: list[float]) -> float:
+        """What is compared with the threshold; scores: of the newest block."""
+        return statistic(scores, self._config.statistic)
+
     def blocks(self, draft: Draft) -> tuple[Block, ...]:
-        rest = len(draft) - sum(block.size for block in self._blocks)
-        return (*self._blocks, *([Block(rest, (), None, None, False)] if rest else []))
+        return with_rest(self._blocks, draft)
 
     def learn(self, drafted: int, kept: int) -> None:
         """The layer does not learn while it runs."""
+
+
+class SurvivalLength(PacerLength):
+    """SpecDec++'s rule (arXiv 2405.19715) on PACER's scores: end the draft once 1 - prod of all its scores exceeds `threshold`.
+
+    The product is the predicted chance that everything drafted so far is kept; SpecDec++ trains a head of its own for it.
+    """
+
+    _growth = 1.0
+
+    @property
+    def _first_threshold(self) -> float:
+        return 1 - self._config.threshold
+
+    def _value(self, draft: Draft, scores: list[float]) -> float:
+        return math.prod(draft.scores)
+
+
+def with_rest(blocks: list[Block], draft: Draft) -> tuple[Block, ...]:
+    """The decisions of a round and, where nothing was left to decide, the undecided rest of its draft."""
+    rest = len(draft) - sum(block.size for block in blocks)
+    return (*blocks, *([Block(rest, (), None, None, False)] if rest else []))
 
 
 def statistic(scores: list[float], name: str) -> float:
@@ -159,13 +233,15 @@ def statistic(scores: list[float], name: str) -> float:
 
 
 def make_length_policy(config: DecodeConfig, scorer: BlockScorer | None) -> LengthPolicy:
-    """The policy that `config.length` names; raises NoScorer for pacer without a layer."""
-    if config.length == "pacer":
+    """The policy that `config.length` names; raises NoScorer where it needs a layer and there is none."""
+    if config.needs_layer:
         if scorer is None:
             raise NoScorer(
-                "length policy pacer needs a layer trained for this pair, and there is none: train one with `python -m explorer pacer`"
+                f"length policy {config.length} needs a layer trained for this pair, and there is none: train one with `python -m explorer pacer`"
             )
-        return PacerLength(config, scorer.open())
+        return (SurvivalLength if config.length == "survival" else PacerLength)(config, scorer.open())
+    if config.length == "adaedl":
+        return AdaEDLLength(config.draft_length, config.threshold)
     if config.length == "confidence":
         return ConfidenceLength(config.draft_length, config.threshold)
     if config.length == "entropy":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
@@ -14,35 +14,47 @@ from transformers.utils import logging
 
 from explorer.config import ConfigError
 from explorer.engine.fingerprint import fingerprint
+from explorer.engine.model import output_device
 from explorer.engine.pair import Pair, check_same_vocabulary
 from explorer.engine.weights import WeightsError
 
 DTYPES = ("float32", "bfloat16", "float16")
+SPREAD = "auto"  # the name of no device: the target over all GPUs, then memory, then disk
 
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Where weights go and in which precision; packed: laid out for a CPU (packed.py)."""
+    """Where weights go and in which precision; packed: laid out for a CPU (packed.py).
+
+    device_map: how a target that one device cannot hold is spread, as accelerate takes it; its draft then goes where its
+    logits come out.
+    """
 
     device: torch.device
     dtype: torch.dtype
     packed: bool
+    device_map: str | dict[str, str | int] | None = None
 
 
 def placement(device: str | None, dtype: str | None) -> Placement:
-    """Resolve names, with defaults for this machine; raises ConfigError for a device or dtype that is not there."""
+    """Resolve names, with defaults for this machine; raises ConfigError for a device or dtype that is not there.
+
+    device "auto" spreads the target over whatever there is.
+    """
     cuda = torch.cuda.is_available()
-    device = device or ("cuda" if cuda else "cpu")
+    device_map = SPREAD if device == SPREAD else None
+    if device is None or device_map:
+        device = "cuda" if cuda else "cpu"
     try:
         place = torch.device(device)
         torch.empty(0, device=place)
     except (RuntimeError, AssertionError):
         raise ConfigError(f"device {device!r} is not available here: try cpu{' or cuda' if cuda else ''}") from None
-    packed = dtype is None and place.type == "cpu"
+    packed = dtype is None and place.type == "cpu" and not device_map
     dtype = dtype or ("bfloat16" if place.type == "cuda" else "float32")
     if dtype not in DTYPES:
         raise ConfigError(f"dtype must be one of {', '.join(DTYPES)}, got {dtype!r}")
-    return Placement(place, getattr(torch, dtype), packed)
+    return Placement(place, getattr(torch, dtype), packed, device_map)
 
 
 def load(name: str, folders: dict[str, Path], sources: dict[str, str], where: Placement, grafted: bool = False) -> Pair:
@@ -51,13 +63,19 @@ def load(name: str, folders: dict[str, Path], sources: dict[str, str], where: Pl
     grafted: the draft's folder holds a few trained layers for between the target's own embeddings and head. One folder
     for both is loaded once; packed, the target then drafts for itself in fewer bits.
     """
+    if grafted and where.device_map:
+        raise ConfigError(
+            f"device {SPREAD} is for targets larger than one device; the draft of {name} shares its target's tables, "
+            "which stay on one: name the device"
+        )
     tokenizer = read_tokenizer(folders["target"])
     target = draft = read_model(folders["target"], where)
     if grafted:
         draft = graft(target, folders["draft"])
     elif folders["draft"] != folders["target"]:
         check_same_vocabulary(tokenizer, read_tokenizer(folders["draft"]))
-        draft = read_model(folders["draft"], where)
+        beside = replace(where, device=output_device(target), device_map=None)
+        draft = read_model(folders["draft"], beside)
     return Pair(
         name,
         target_model=target,
@@ -98,9 +116,13 @@ def read_model(folder: Path, where: Placement) -> PreTrainedModel:
     logging.disable_progress_bar()
     with _reading(folder):
         model = AutoModelForCausalLM.from_pretrained(
-            folder, dtype=where.dtype, attn_implementation="sdpa", trust_remote_code=False
+            folder,
+            dtype=where.dtype,
+            attn_implementation="sdpa",
+            trust_remote_code=False,
+            device_map=where.device_map,
         )
-    return model.to(where.device)
+    return model if where.device_map else model.to(where.device)
 
 
 @contextmanager

@@ -15,10 +15,16 @@ LOWEST = -1e4  # nats below the likeliest token: its probability is 0 in float32
 
 
 def measure(
-    logits: torch.Tensor, argmax: torch.Tensor, drafted: torch.Tensor, match: torch.Tensor, replacement: torch.Tensor
+    logits: torch.Tensor,
+    argmax: torch.Tensor,
+    drafted: torch.Tensor,
+    match: torch.Tensor,
+    replacement: torch.Tensor,
+    draft_distribution: torch.Tensor | None = None,
 ) -> tuple[tuple[Row, ...], tuple[bool, ...], tuple[int, ...]]:
     """Read a target pass off its logits [K + 1, V], their argmax [K + 1], the drafted ids [K] and the outcome of the
-    sampler; overwrites the logits.
+    sampler; overwrites the logits. draft_distribution: q [K, V] of the drafted ids, where KL(target || draft) is wanted; a q below
+    1e-38 counts as that.
 
     Returns the K + 1 rows, match [K] and replacement [K + 1] as Python values. Small vocabularies give fewer than eight
     alternatives and their top-3 entropy sums what there is.
@@ -30,15 +36,22 @@ def measure(
     shifted = logits.sub_(logits.gather(1, argmax[:, None])).clamp_(min=LOWEST)
     probs = torch.softmax(shifted, dim=-1)
     largest = probs.gather(1, argmax[:, None])
+    if draft_distribution is None:
+        cross = []
+    else:  # the sum of p ln q [K + 1, 1]; the bonus row has no q
+        log_q = draft_distribution.clamp_min(torch.finfo(torch.float32).tiny).log_()
+        cross = [F.pad((probs[:-1] * log_q).sum(dim=-1), (0, 1))[:, None]]
     expected = probs.mul_(shifted).sum(dim=-1, keepdim=True)
     chosen = torch.stack([argmax, replacement, F.pad(drafted, (0, 1))], dim=1)
     ids = torch.cat([chosen, ranking.top(shifted, TOP)], dim=1)  # [K + 1, 3 + 8]
     # Everything travels as one float32 tensor, which holds ids below 2^24 exactly; scalars are finished on the host.
-    table = torch.cat([ids, shifted.gather(1, ids), largest, expected, F.pad(match, (0, 1))[:, None]], dim=1).tolist()
+    columns = [ids, shifted.gather(1, ids), *cross, largest, expected, F.pad(match, (0, 1))[:, None]]
+    table = torch.cat(columns, dim=1).tolist()
     width, log_size = ids.shape[1], math.log(max(vocab_size, 2))
     records, matches, replacements = [], [], []
     for position, numbers in enumerate(table):
-        row_ids, values = [int(token) for token in numbers[:width]], numbers[width:-3]
+        row_ids, values = [int(token) for token in numbers[:width]], numbers[width : 2 * width]
+        is_drafted = position < len(table) - 1
         largest_prob, expected_value, matched = numbers[-3:]
         log_total = -math.log(largest_prob)  # log of the sum of exp(shifted)
         logprobs = [value - log_total for value in values]
@@ -51,7 +64,9 @@ def measure(
                 top_ids=_argmax_first(row_ids[0], row_ids[3:]),
                 top_logprobs=tuple(logprobs[3:]),
                 replacement_logprob=logprobs[1],
-                drafted_logprob=logprobs[2] if position < len(table) - 1 else None,
+                drafted_logprob=logprobs[2] if is_drafted else None,
+                # The sum of p ln p less that of p ln q; rounding may take it below 0.
+                divergence=max(expected_value - log_total - numbers[2 * width], 0.0) if cross and is_drafted else None,
             )
         )
         matches.append(bool(matched))

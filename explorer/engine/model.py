@@ -24,6 +24,14 @@ def check_rows(model: PreTrainedModel, vocab_size: int) -> None:
         raise UnsupportedModel(f"the model has {rows} output rows, its tokenizer {vocab_size} tokens")
 
 
+def output_device(model: PreTrainedModel) -> torch.device:
+    """Where the logits of a model are made, also of one that accelerate has spread over several devices, memory and disk."""
+    head = model.get_output_embeddings()
+    hook = getattr(head, "_hf_hook", None)  # of a spread model; the weight itself may lie elsewhere meanwhile
+    places = [getattr(one, "execution_device", None) for one in getattr(hook, "hooks", (hook,))]
+    return next((torch.device(place) for place in places if place is not None), head.weight.device)
+
+
 class LanguageModel:
     """Weights that many contexts may share. Knows ids and logits, never text."""
 
@@ -41,7 +49,7 @@ class LanguageModel:
         check_rows(model, vocab_size)
         self.model = model.eval()
         self.vocab_size = vocab_size
-        self.device = model.get_input_embeddings().weight.device
+        self.device = output_device(model)  # ids come and go there; a spread model takes them to its layers itself
         self.context_limit = getattr(model.config, "max_position_embeddings", None)
 
     @property

@@ -8,6 +8,7 @@ from importlib.metadata import version
 import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
+from explorer.engine import fixed
 from explorer.engine.lengths import BlockScorer
 from explorer.engine.model import Context, LanguageModel
 from explorer.engine.packed import Form, PackedContext, PackedModel, supports
@@ -38,18 +39,25 @@ class Pair:
         tokenizer: PreTrainedTokenizerFast,
         *,
         packed: bool = False,
+        fixed_draft: bool | None = None,
         sources: dict[str, str] | None = None,
         fingerprints: dict[str, str] | None = None,
     ):
         """packed: lay both out for a CPU where their shape allows (packed.py), target in float32, draft quantized; the
-        models passed in keep their own weights, so drop them to have the memory back. Raises UnsupportedModel.
+        models passed in keep their own weights, so drop them to have the memory back. fixed_draft: whether the draft works
+        on fixed buffers (fixed.py), where its shape allows; None: on CUDA, where they become graphs. Raises UnsupportedModel.
         """
         self.name = name
         self.tokenizer = tokenizer
         self.vocabulary = Vocabulary(tokenizer)
         self.vocab_size = len(self.vocabulary)
         self.target = lay_out(target_model, self.vocab_size, "float32" if packed else None)
-        self.draft = lay_out(draft_model, self.vocab_size, "quantized" if packed else None)
+        if fixed_draft is None:
+            fixed_draft = draft_model.device.type == "cuda"
+        if fixed_draft and not packed and fixed.supports(draft_model):
+            self.draft = fixed.FixedModel(draft_model, self.vocab_size)
+        else:
+            self.draft = lay_out(draft_model, self.vocab_size, "quantized" if packed else None)
         # Then the draft is the target's own quantized copy, and one key-value cache serves both.
         self.drafts_for_itself = draft_model is target_model and all(
             isinstance(model, PackedModel) for model in (self.target, self.draft)
@@ -57,6 +65,8 @@ class Pair:
         self.stop_ids = stop_ids_of(target_model, tokenizer)
         self.sources = sources or {"target": type(target_model).__name__, "draft": type(draft_model).__name__}
         self.fingerprints = fingerprints or {}
+        # Where rounds come from that another process makes, which alone has a GPU (ui/loan.py).
+        self.lent_device: str | None = None
         self.scorers: dict[
             str, BlockScorer
         ] = {}  # PACER's layers, by the rule they were trained for (pacer/shipped.py)
@@ -65,7 +75,9 @@ class Pair:
         """The layer that steers runs under a rule: the one trained for it, else any."""
         return self.scorers.get(rule) or next(iter(self.scorers.values()), None)
 
-    def open_draft(self, target: Context | PackedContext, states: bool = False) -> Context | PackedContext:
+    def open_draft(
+        self, target: Context | PackedContext, states: bool = False
+    ) -> Context | PackedContext | fixed.FixedContext:
         """Start the draft's side of a sequence that is open on the target; states: leave final hidden states behind.
 
         A copy of the target in fewer bits reads the target's own keys and values: nothing to prefill, and more to agree on.
@@ -104,7 +116,7 @@ class Pair:
             draft=self.sources["draft"],
             weights=dict(self.fingerprints),
             dtype={"target": self.target.dtype_name, "draft": self.draft.dtype_name},
-            device=_device_name(self.target.device),
+            device=self.lent_device or device_name(self.target.device),
             threads=torch.get_num_threads(),
             versions={package: version(package) for package in ("torch", "transformers")},
             date=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -143,7 +155,8 @@ def check_same_vocabulary(target: PreTrainedTokenizerFast, draft: PreTrainedToke
             )
 
 
-def _device_name(device: torch.device) -> str:
+def device_name(device: torch.device) -> str:
+    """What a record calls it."""
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
     threads = torch.get_num_threads()

@@ -19,6 +19,8 @@ class Recorder:
         self.rounds: list[Round] = []
 
     def add(self, round_: Round) -> None:
+        if not self.rounds:
+            self._provenance = self._pair.provenance()  # where a GPU is lent, its name is known only now
         self.rounds.append(round_)
 
     @property

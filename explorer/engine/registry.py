@@ -8,8 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from explorer.engine.hardware import has_cuda
 from explorer.engine.weights import RegistryModel, is_here, local_or_hub, registry_model
 from explorer.errors import UserError
 
@@ -53,6 +54,16 @@ class KnownPair:
         return any(card["pair"] == self.name for card in cards)
 
     @property
+    def drafts_for_itself(self) -> bool:
+        """Whether it names one model twice, whose draft is a copy in fewer bits. Only CPUs have such copies here."""
+        return self.target == self.draft
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether a run on this machine gains from it, at once or after a download it makes by itself."""
+        return (self.is_here or self.is_embedded) and not (self.drafts_for_itself and has_cuda())
+
+    @property
     def is_embedded(self) -> bool:
         """Whether it comes from a registry package: fetched on first use, without being asked for."""
         return isinstance(self.target, RegistryModel)
@@ -63,10 +74,26 @@ class KnownPair:
         return all(side.is_dir() if isinstance(side, Path) else is_here(side) for side in (self.target, self.draft))
 
 
-@cache
 def known_pairs() -> tuple[KnownPair, ...]:
-    """The pairs of assets/pairs.toml, the default first."""
-    table = tomllib.loads((ASSETS / "pairs.toml").read_text(encoding="utf-8"))
+    """The pairs of assets/pairs.toml, the default of this machine first."""
+    default = default_pair()
+    return tuple(sorted(_pairs(), key=lambda pair: pair.name != default))
+
+
+def default_pair(device: str | None = None) -> str:
+    """The name used wherever no other pair is named; device: torch's name, None for what this machine has."""
+    cuda = has_cuda() if device is None else not device.startswith("cpu")
+    return _table()["default_on_gpu" if cuda else "default"]
+
+
+@cache
+def _table() -> dict[str, Any]:
+    return tomllib.loads((ASSETS / "pairs.toml").read_text(encoding="utf-8"))
+
+
+@cache
+def _pairs() -> tuple[KnownPair, ...]:
+    table = _table()
     models = {
         name: RegistryModel(name, **{key: value for key, value in entry.items() if key != "license"})
         for name, entry in table["registry"].items()
@@ -75,16 +102,10 @@ def known_pairs() -> tuple[KnownPair, ...]:
     def reference(name: str) -> Reference:
         return models.get(name) or (ASSETS / name if (ASSETS / name).is_dir() else name)
 
-    pairs = [
+    return tuple(
         KnownPair(name, **{**entry, "target": reference(entry["target"]), "draft": reference(entry["draft"])})
         for name, entry in table["pairs"].items()
-    ]
-    return tuple(sorted(pairs, key=lambda pair: pair.name != table["default"]))
-
-
-def default_pair() -> str:
-    """The name used wherever no other pair is named."""
-    return known_pairs()[0].name
+    )
 
 
 def find_pair(name: str) -> KnownPair:
@@ -109,7 +130,7 @@ def load_pair(
 ) -> Pair:
     """Load both models and the tokenizer of a pair.
 
-    device: torch's name; default CUDA if present, else CPU. dtype: of both models, by torch's name. Default: bfloat16 on
+    device: torch's name, or auto for a target larger than one device; default CUDA if present, else CPU. dtype: of both models, by torch's name. Default: bfloat16 on
     CUDA; on a CPU the packed forms of packed.py, float32 for the target (bfloat16 flips near-tied argmaxes between chunk
     sizes, and `exact` would not be exact) and a quantized draft. Naming a dtype runs transformers' own modules in it.
     Only the embedded pair is fetched without being asked for. Raises UserErrors: UnknownPair, WeightsError, PairMismatch,

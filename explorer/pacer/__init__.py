@@ -78,7 +78,7 @@ def main(args: argparse.Namespace) -> int:
     """Run one step; raises UserError."""
     from explorer.engine.registry import default_pair
 
-    name = args.pair or default_pair()
+    name = args.pair or default_pair(args.device)
     if args.step in ("collect", "ask"):
         from explorer.pacer.collect import ask, collect
         from explorer.pacer.sides import load_sides, on_device

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from statistics import median
-from time import perf_counter
 
 import torch
 
 from explorer.engine.pair import Pair
+from explorer.engine.timing import median_seconds
 from explorer.errors import UserError
 from explorer.schema import parse_json, read
 
@@ -57,14 +56,7 @@ def measure_costs(
     ids = torch.randint(0, pair.vocab_size, (CONTEXT,), device=pair.target.device, generator=None)
 
     def timed(work) -> float:
-        times = []
-        for _ in range(repeats + 1):
-            _wait(pair)
-            start = perf_counter()
-            work()
-            _wait(pair)
-            times.append(perf_counter() - start)
-        return median(times[1:])
+        return median_seconds(work, pair.target.device, repeats)
 
     verify = {}
     target = pair.target.open()
@@ -103,8 +95,3 @@ def measure_costs(
         layer = timed(call)
     provenance = pair.provenance()
     return Costs(each, layer, verify, f"measured: {provenance.device}, {provenance.date[:10]}")
-
-
-def _wait(pair: Pair) -> None:
-    if pair.target.device.type == "cuda":
-        torch.cuda.synchronize(pair.target.device)

@@ -25,8 +25,10 @@ def adaptive_rows(
         "exact, confidence": "exact length=confidence",
         "exact, entropy": "exact length=entropy",
         "exact, heuristic": "exact length=heuristic",
+        "exact, adaedl": "exact length=adaedl",
     }
     if cards:
+        texts["exact, survival"] = "exact length=survival"
         texts |= {
             f"{rule}, pacer{name}": f"{rule} length=pacer drafter={drafter}"
             for rule in ("exact", "fly")
@@ -55,4 +57,4 @@ def read_row(text: str, base: DecodeConfig, cards: dict[str, Card]) -> DecodeCon
     policy = given.get("length", base.length)
     KNOBS["length"].check(policy)
     config = replace(config, **(POLICY_DEFAULTS[policy] | given))
-    return with_choice(config, cards, given) if config.length == "pacer" else config
+    return with_choice(config, cards, given)

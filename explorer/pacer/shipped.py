@@ -9,13 +9,14 @@ from pathlib import Path
 
 from explorer.config import DecodeConfig
 from explorer.engine.fingerprint import fingerprint
+from explorer.engine.fixed import FixedModel
 from explorer.engine.lengths import BlockScorer
 from explorer.engine.packed import PackedModel
 from explorer.engine.pair import Pair
 from explorer.engine.registry import ASSETS
 from explorer.pacer.card import Card, CardError, load, read_card
 from explorer.pacer.layer import PreVerificationLayer
-from explorer.pacer.serve import ModuleScorer, PackedScorer
+from explorer.pacer.serve import FixedScorer, ModuleScorer, PackedScorer
 
 SHIPPED = ASSETS / "pacer"
 
@@ -65,7 +66,9 @@ def card_for(cards: dict[str, Card], rule: str) -> Card | None:
 
 
 def with_choice(config: DecodeConfig, cards: dict[str, Card], named: Container[str]) -> DecodeConfig:
-    """A pacer run with the settings that were chosen for its layer, but for the knobs that somebody named."""
+    """A pacer run with the settings that were chosen for its layer, but for the knobs that somebody named; others as they are."""
+    if config.length != "pacer":
+        return config
     card = card_for(cards, config.rule)
     choice = card and (card.choices.get(config.rule) or next(iter(card.choices.values()), None))
     if choice is None:
@@ -80,4 +83,5 @@ def _scorer(layer: PreVerificationLayer, pair: Pair, folder: Path) -> BlockScore
         )
     if isinstance(pair.draft, PackedModel):
         return PackedScorer(layer)
-    return ModuleScorer(layer, pair.draft.device, pair.draft.model.dtype)
+    kind = FixedScorer if isinstance(pair.draft, FixedModel) else ModuleScorer
+    return kind(layer, pair.draft.device, pair.draft.model.dtype)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from explorer.prompts import PromptItem
 
 Result = TypeVar("Result")
+WARM = 12  # tokens
 HEARTBEAT = 0.05  # seconds between chances to show something, or to stop, while a step runs
 
 
@@ -29,6 +32,8 @@ class Backend:
 
     Holds the pair used last; another one takes its place, because two may not fit into memory.
     """
+
+    loan_seconds: int | None = None  # for how long a GPU is lent at most, where it is lent
 
     def __init__(self):
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="models")
@@ -56,6 +61,23 @@ class Backend:
 
         return self._stepwise(decode(pair, list(prompt.ids), config))
 
+    def decode_in_turn(
+        self, pair: Pair, prompt: Prompt, configs: Sequence[DecodeConfig]
+    ) -> Iterator[tuple[int, Round] | None]:
+        """The rounds of several runs in turn, each with the index of its run; otherwise as `decode`."""
+        from explorer.engine.decode import decode
+        from explorer.engine.turns import in_turn
+
+        return self._stepwise(in_turn([decode(pair, list(prompt.ids), config) for config in configs]))
+
+    def warm(self, pair: Pair, prompt: Prompt, configs: Sequence[DecodeConfig]) -> Iterator[None]:
+        """A few tokens under each setting, for nobody: the first rounds of a process are slow, and would be taken for measured
+        times."""
+        for config in configs:
+            with closing(self.decode(pair, prompt, replace(config, max_new_tokens=WARM))) as rounds:
+                for _ in rounds:
+                    yield None
+
     def points(
         self, base: DecodeConfig, thetas: Sequence[float], windows: Sequence[int], draft_lengths: Sequence[int]
     ) -> tuple[DecodeConfig, ...]:
@@ -68,28 +90,34 @@ class Backend:
         self, pair: Pair, items: Sequence[PromptItem], points: Sequence[DecodeConfig]
     ) -> Iterator[PromptRuns | int | None]:
         """What each prompt came to under all points; between them the number of target passes so far, or None while one is made."""
-        from explorer.sweep import sweep_prompts, tasks
-
-        def steps() -> Iterator[PromptRuns | int]:
-            passes = 0
-            for one in sweep_prompts(pair, tasks(pair, items, points), points):
-                passes += one is None
-                yield one or passes
-
-        return self._stepwise(steps())
+        return self._stepwise(self.sweep_steps(pair, items, points))
 
     def measure(self, pair: Pair, sweep: Sweep, points: Sequence[int]) -> Iterator[tuple[Measured, ...] | int | None]:
         """Run points of a sweep over its prompts again: rounds so far, None while one is made, at the end what was measured."""
+        return self._stepwise(self.measure_steps(pair, sweep, points))
+
+    @staticmethod
+    def sweep_steps(
+        pair: Pair, items: Sequence[PromptItem], points: Sequence[DecodeConfig]
+    ) -> Generator[PromptRuns | int]:
+        """As `sweep`, on the calling thread."""
+        from explorer.sweep import sweep_prompts, tasks
+
+        passes = 0
+        for one in sweep_prompts(pair, tasks(pair, items, points), points):
+            passes += one is None
+            yield one or passes
+
+    @staticmethod
+    def measure_steps(pair: Pair, sweep: Sweep, points: Sequence[int]) -> Generator[tuple[Measured, ...] | int]:
+        """As `measure`, on the calling thread."""
         from explorer.sweep import run_again, tasks
 
-        def steps() -> Iterator[tuple[Measured, ...] | int]:
-            rounds = 0
-            todo = tasks(pair, [prompt.item for prompt in sweep.prompts], sweep.points)
-            for one in run_again(pair, todo, sweep, points):
-                rounds += one is None
-                yield one or rounds
-
-        return self._stepwise(steps())
+        rounds = 0
+        todo = tasks(pair, [prompt.item for prompt in sweep.prompts], sweep.points)
+        for one in run_again(pair, todo, sweep, points):
+            rounds += one is None
+            yield one or rounds
 
     def course(
         self, pair: Pair, plan: Plan, data: Path, layer: Path

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import logging
+import re
 import secrets
 import tempfile
 from collections.abc import Iterator
@@ -71,11 +72,7 @@ class Session:
     def steering(self, pair: str, config: DecodeConfig) -> OwnLayer | None:
         """The visitor's layer, where it steers runs of a pair under these settings."""
         mine = self.layer
-        return (
-            mine
-            if mine and mine.pair == pair and config.length == "pacer" and config.rule != "autoregressive"
-            else None
-        )
+        return mine if mine and mine.pair == pair and config.needs_layer and config.rule != "autoregressive" else None
 
 
 @dataclass(frozen=True)
@@ -90,7 +87,7 @@ class Request:
 
 def ready_pairs(backend: Backend) -> tuple[str, ...]:
     """Names of the pairs that a run can use at once, or after a download it makes by itself."""
-    return tuple(pair.name for pair in backend.pairs() if pair.is_here or pair.is_embedded)
+    return tuple(pair.name for pair in backend.pairs() if pair.is_ready)
 
 
 def read_form(pairs: tuple[str, ...], prompt: Any, pair: Any, baseline: Any, *values: Any) -> Request:
@@ -238,7 +235,7 @@ class Callbacks:
         """The form, checked; a setting that this pair cannot follow is refused before anything is loaded or cleared."""
         request = read_form(self.pairs, *form)
         own = session.steering(request.pair, request.config)
-        if request.config.length == "pacer" and own is None and request.pair not in self._steered:
+        if request.config.needs_layer and own is None and request.pair not in self._steered:
             steered = ", ".join(self._titles[name] for name in self._steered) or "none"
             raise UserError(texts.NO_PACER_LAYER.format(pair=self._titles[request.pair], pairs=steered))
         return request
@@ -405,7 +402,7 @@ def _buttons(running: bool) -> tuple[Any, Any]:
 def _file(trace: Trace, pair: str, run: str) -> Iterator[str]:
     """The whole record as a file, for as long as Gradio needs to copy it."""
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / f"trace-{pair}-{run}.json"
+        path = Path(folder) / f"trace-{file_part(pair)}-{run}.json"
         trace.save(path)
         yield str(path)
 
@@ -414,10 +411,17 @@ def refusal(error: UserError) -> gr.Error:
     return gr.Error(_sentence(told(str(error))), title=words().ERROR_TITLE, duration=12, print_exception=False)
 
 
+def file_part(pair: str) -> str:
+    """The name of a pair in that of a file: TARGET,DRAFT may be hub ids, with slashes."""
+    return re.sub(r"[^\w.-]+", "-", pair).strip("-.")[-100:]
+
+
 def message_of(error: Exception) -> str:
     """A failure in words for a person; only what nobody foresaw goes to the log with its traceback."""
     if isinstance(error, UserError):
         return _sentence(told(str(error)))
+    if isinstance(error, gr.Error):  # of the machine that lends a GPU: a quota is spent, no GPU is free
+        return str(error.message)
     if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
         return words().OUT_OF_MEMORY
     log.exception("a run failed")

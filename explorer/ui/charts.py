@@ -16,9 +16,11 @@ PHASES = {"draft": "#8793a5", "preverify": "#c08a1e", "verify": "#3f78b5", "othe
 # Colour and shape, as everywhere; mid tones that can be read on light and dark.
 MARKS = {
     "deferred": ("#d99a2b", "circle"),
+    "relaxed": ("#d99a2b", "diamond"),
     "rejected:gate": ("#c4541a", "circle-open"),
     "rejected:window": ("#b0478a", "x-thin-open"),
     "rejected:edge": ("#b0478a", "triangle-down-open"),
+    "rejected:limit": ("#c4541a", "diamond-open"),
     "rejected:stop": ("#b0478a", "square"),
     "rejected": ("#c4541a", "line-ew-open"),
     "discarded": ("#8d97a5", "circle"),

@@ -7,14 +7,13 @@ from typing import Any
 import gradio as gr
 
 from explorer.config import PRESETS, DecodeConfig, knobs
-from explorer.terminal import LETTERS
 from explorer.ui import comparing, texts, texts_ko
 from explorer.ui.backend import Backend
 from explorer.ui.controls import Explore, control, pair_label
 from explorer.ui.languages import say
 from explorer.ui.links import SCRIPT, link_controls
 from explorer.ui.paces import Paces
-from explorer.ui.scripts import declared, source, spoken
+from explorer.ui.scripts import declared, of_rules, source, spoken
 
 SCRIPTS = ("rule.js", "run.js", "dom.js", "summary.js", "compare.js")
 SHARED_TEXTS = ("kinds", "alone", "locale", "summary", "ends")  # of the run view
@@ -36,8 +35,7 @@ _LOOK = "() => { document.querySelector('#compare-view').scrollIntoView({ block:
 def script() -> str:
     """The view's scripts after what they share with Python."""
     said = [view.COMPARE_VIEW | {key: view.VIEW[key] for key in SHARED_TEXTS} for view in (texts, texts_ko)]
-    letters = {letter: str(verdict) for verdict, letter in LETTERS.items()}
-    return "\n".join([spoken(*said), declared({"VERDICT_OF": letters}), *(source(name) for name in SCRIPTS)])
+    return "\n".join([spoken(*said), declared(of_rules()), *(source(name) for name in SCRIPTS)])
 
 
 def compare_tab(backend: Backend, explore: Explore, model: dict[str, Any], paces: Paces) -> None:

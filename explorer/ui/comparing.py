@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from time import monotonic
 from typing import Any
@@ -15,9 +16,9 @@ from explorer.analysis.parting import Parting, near_tie_gap, parting
 from explorer.config import ConfigError, DecodeConfig
 from explorer.errors import UserError
 from explorer.pieces import text_of
-from explorer.trace import Baseline, Prompt, Trace
+from explorer.trace import Baseline, Prompt, Round, Trace
 from explorer.ui import lines
-from explorer.ui.backend import Backend
+from explorer.ui.backend import WARM, Backend
 from explorer.ui.callbacks import UPDATE_SECONDS, message_of, note, read_form, refusal
 from explorer.ui.lines import line
 from explorer.ui.messages import told, words
@@ -25,10 +26,8 @@ from explorer.ui.paces import Paces
 from explorer.ui.report import end_event
 from explorer.ui.scripts import page_knobs
 
-WARM = 12  # tokens decoded and forgotten first: the first rounds of a process are slow, and would be taken for measured times
 COMMON = ("max_new_tokens", "raw_prompt")  # what both sides share
 GREEDY = ("temperature", "seed")  # drawn texts part by chance: Compare is greedy
-_ENDED = object()
 
 
 def side_knobs() -> tuple[Any, ...]:
@@ -154,15 +153,16 @@ class Comparing:
             yield line({"phase": "loading", "message": told(message)}) if message else ""
         prompt = pair.encode(request.prompt, request.configs[0].raw_prompt)
         yield line({"phase": "warming"})
-        for config in request.configs[1:]:
-            yield from self._forgotten(session, pair, prompt, replace(config, max_new_tokens=WARM))
+        with closing(backend.warm(pair, prompt, request.configs[1:])) as warming:
+            for _ in warming:
+                yield ""
+                if session.stopping:
+                    break
         yield line({"phase": "running"})
         runs = [_Run(backend, pair, prompt, config) for config in request.configs]
-        try:
-            yield from _in_turn(session, runs)
-        finally:
-            for run in runs:
-                run.rounds.close()
+        if not session.stopping:
+            with closing(backend.decode_in_turn(pair, prompt, request.configs)) as steps:
+                yield from _in_turn(session, runs, steps)
         traces: list[Trace] = []
         for side, run in enumerate(runs):
             if not run.recorder.rounds:
@@ -180,17 +180,6 @@ class Comparing:
             yield line({"apart": _parting(others[1], others[0]), "gap": gap})
         yield line({"phase": "done" if whole else "stopped"})
 
-    def _forgotten(self, session: CompareSession, pair: Any, prompt: Prompt, config: DecodeConfig) -> Iterator[str]:
-        """A run that nobody sees."""
-        rounds = self._backend.decode(pair, prompt, config)
-        try:
-            for _ in rounds:
-                yield ""
-                if session.stopping:
-                    return
-        finally:
-            rounds.close()
-
 
 class _Run:
     """One of the runs that are compared, while it is made."""
@@ -198,26 +187,22 @@ class _Run:
     def __init__(self, backend: Backend, pair: Any, prompt: Prompt, config: DecodeConfig):
         self.recorder = backend.recorder(pair, prompt, config)
         self.encoder = lines.RunEncoder(pair.vocabulary, pair.stop_ids)
-        self.rounds = backend.decode(pair, prompt, config)
-        self.tokens = 0
 
 
-def _in_turn(session: CompareSession, runs: list[_Run]) -> Iterator[str]:
-    """Round by round, always the run with the fewest tokens: a machine whose speed drifts slows them alike."""
-    going, shown = list(runs), None
-    while going and not session.stopping:
-        run = min(going, key=lambda one: one.tokens)
-        round_ = next(run.rounds, _ENDED)
-        if round_ is _ENDED:
-            going.remove(run)
-        elif round_ is None:  # still being made
+def _in_turn(session: CompareSession, runs: list[_Run], steps: Iterator[tuple[int, Round] | None]) -> Iterator[str]:
+    """The lines of all runs as their rounds come."""
+    shown = None
+    for step in steps:
+        if step is None:  # still being made
             yield ""
         else:
-            run.recorder.add(round_)
-            run.tokens += len(round_.emitted)
-            switch = "" if run is shown else line({"side": runs.index(run)})
-            shown = run
-            yield switch + run.encoder.round(round_)
+            side, round_ = step
+            runs[side].recorder.add(round_)
+            switch = "" if side == shown else line({"side": side})
+            shown = side
+            yield switch + runs[side].encoder.round(round_)
+        if session.stopping:
+            return
 
 
 def _parting(trace: Trace, other: Trace) -> dict[str, Any] | None:

@@ -13,10 +13,12 @@ round   v new vocabulary: pieces of text, numbered on from 0 over the whole run;
         m match, a text of K digits 0 and 1 (left out: d equals c); g protected positions (left out: none)
         w verdict letters (explorer/terminal.py), e number of emitted tokens
         n, h [K + 1] normalized and top-3 entropy, all digits: thresholds are compared with them
+        l for each mismatch what rules read of it (trace.EVIDENCE, in that order), all digits, null where it was not recorded
+          (left out: no mismatch)
         q [K] the draft's probability or null, p [K] the target's of the drafted token, r [K + 1] of its choice
         a [K + 1] the target's likeliest tokens: [token, probability, token, probability, ..]
         f [K] where each token was drafted (left out: all by the draft model)
-        b PACER's blocks [[size, mean, threshold, passed, score, ..], ..] (left out: none)
+        b the length policy's decided blocks [[size, mean, threshold, passed, score, ..], ..] (left out: none)
         x {position: [text added, bytes as hex]} where an emitted token adds another text than its piece (a split character)
         s seconds [prefill, draft, preverify, verify, other]
 phase   phase, and optionally a message
@@ -35,7 +37,7 @@ from typing import Any
 from explorer.config import DecodeConfig
 from explorer.pieces import piece_of, pieces_of
 from explorer.terminal import LETTERS
-from explorer.trace import Block, Prompt, Provenance, Round, Seconds
+from explorer.trace import EVIDENCE, Block, Prompt, Provenance, Round, Seconds
 
 ALTERNATIVES = 5  # shown in the card; the trace has eight
 PHASES = ("prefill", "draft", "preverify", "verify", "other")  # of the seconds of a round
@@ -113,6 +115,8 @@ class RunEncoder:
         }
         if round_.match != tuple(token == own for token, own in zip(drafted, round_.replacement)):
             event["m"] = "".join("01"[match] for match in round_.match)
+        if mismatches := [row for row, match in zip(rows, round_.match) if not match]:
+            event["l"] = [[read(row, round_.vocab_size) for read in EVIDENCE.values()] for row in mismatches]
         if any(round_.protected):
             event["g"] = [position for position, protected in enumerate(round_.protected) if protected]
         if set(round_.sources) - {"model"}:

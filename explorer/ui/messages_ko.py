@@ -6,6 +6,7 @@ from __future__ import annotations
 NOTES = {
     "W = {window} does not fit in a draft of {length}: nothing can be deferred, FLy equals the exact rule.": "W = {window}: 길이 {length}의 초안에 들어가지 않습니다. 아무것도 보류할 수 없어 FLy는 정확 규칙과 같습니다.",
     "PACER steers this run with the layer that was trained in this session for rule {rule}.": "PACER가 이 실행에 쓰는 층: 이 세션에서 학습함(규칙 {rule}).",
+    "The target's likeliest token alone: topk with k = 1 equals the exact rule.": "목표 모델의 가장 유력한 토큰 하나뿐입니다. k = 1인 topk는 정확 규칙과 같습니다.",
     "Theta is above the largest possible entropy: no mismatch is ever deferred.": "임계값 θ가 가능한 최대 엔트로피보다 큽니다. 어떤 불일치도 보류되지 않습니다.",
 }  # fmt: skip
 
@@ -19,6 +20,9 @@ MESSAGES = {
     "{label} must be {range}, got {value}": "{label}: {range}여야 합니다. 받은 값: {value}",
     "Window W must be at least 1 when the window includes the mismatch": "윈도우에 불일치를 포함하면 윈도우 W는 1 이상이어야 합니다",
     "Length policy {length} needs a draft model, prompt lookup alone has none: choose the drafter model or model+lookup": "길이 정책 {length}: 초안 모델이 필요하지만 프롬프트 조회에는 없습니다. 초안 생성기로 초안 모델이나 둘 다를 고르세요",
+    "Rule {rule} is defined for greedy decoding only: set the temperature to 0, or choose fly or exact": "규칙 {rule}: 그리디 디코딩에만 정의되어 있습니다. 온도를 0으로 하거나 fly 또는 exact를 고르세요",
+    "Rule kl compares the draft model's distribution with the target's, and prompt lookup alone has none: choose the drafter model or model+lookup": "규칙 kl은 초안 모델과 목표 모델의 분포를 비교하는데 프롬프트 조회에는 분포가 없습니다. 초안 생성기로 초안 모델이나 둘 다를 고르세요",
+    "the GPU was lent for {seconds} seconds and the run was not through: lower the budget or take fewer prompts": "GPU를 빌린 {seconds}초 안에 실행이 끝나지 않았습니다. 예산을 낮추거나 프롬프트를 줄이세요",
     "one of {choices}": "다음 중 하나({choices})",
     "true or false": "예 또는 아니요",
     "a whole number from {low} to {high}": "{low}~{high} 범위의 정수",

@@ -8,13 +8,14 @@ from typing import Any
 
 import gradio as gr
 
-from explorer.config import PRESETS, DecodeConfig
+from explorer.config import PRESETS, RULE_KNOBS, DecodeConfig
 from explorer.ui import callbacks as cb
 from explorer.ui import texts
 from explorer.ui.backend import Backend
 from explorer.ui.compare import compare_tab
 from explorer.ui.controls import ADVANCED, Explore, control, page_knobs, pair_label
 from explorer.ui.languages import examples, say
+from explorer.ui.learn import CHOSEN, TELL, learn_tab, lesson_slot
 from explorer.ui.links import LOOSE_KNOBS, SCRIPT, link_controls
 from explorer.ui.paces import Paces
 from explorer.ui.recordings import Recording, recordings
@@ -82,11 +83,14 @@ def build_page(
             toggle = gr.Button(say("THEME_TOGGLE"), size="sm", variant="secondary", elem_id="theme-toggle")
         toggle.click(None, js=_TOGGLE, api_visibility="private")
         with gr.Tabs(selected="explore", elem_id="views") as views:
-            explore = _explore(backend, handlers, session, opened)
+            explore = _explore(backend, handlers, session, opened, views)
             paces = Paces(recorded)
             compare_tab(backend, explore, MODEL, paces)
             tune_tab(backend, explore, views, MODEL, paces)
-            train_tab(backend, explore, views)
+            if backend.loan_seconds is None:  # no loan is long enough to train in
+                train_tab(backend, explore, views)
+            learn_tab()
+        views.change(None, js=TELL, **SCRIPT)
         page.load(Warmup(backend, warm).watch, None, [explore.readiness], concurrency_limit=None, **QUIET)
         for script in (_KEPT_THEME, _NARROW, _MENDED):
             page.load(None, js=script, api_visibility="private")
@@ -95,10 +99,12 @@ def build_page(
     return page
 
 
-def _explore(backend: Backend, handlers: cb.Callbacks, session: gr.State, opened: Recording | None) -> Explore:
-    """The first tab: one prompt, one run, every step of it. opened: the recorded run it shows."""
+def _explore(
+    backend: Backend, handlers: cb.Callbacks, session: gr.State, opened: Recording | None, views: gr.Tabs
+) -> Explore:
+    """The first tab: one prompt, one run, every step of it. opened: the recorded run it shows; views: all tabs."""
     recorded = handlers.recorded.values()
-    with gr.Tab(say("EXPLORE"), id="explore"):
+    with gr.Tab(say("EXPLORE"), id="explore", elem_id="explore"):
         with gr.Row(elem_id="composer"):
             prompt = gr.Textbox(
                 label=say("PROMPT_LABEL"),
@@ -118,8 +124,10 @@ def _explore(backend: Backend, handlers: cb.Callbacks, session: gr.State, opened
                 fill = f"() => {json.dumps(example['prompt'])}"
                 gr.Button(say(f"example.{example['kind']}"), size="sm").click(None, None, prompt, js=fill, **SCRIPT)
         with gr.Row(elem_id="work"):
-            with gr.Column(scale=0, min_width=296, elem_id="rail"), gr.Accordion(say("SETTINGS"), elem_id="settings"):
-                controls, pair, preset, baseline, notes, readiness = _settings(backend, opened)
+            with gr.Column(scale=0, min_width=296, elem_id="rail"):
+                lesson_slot()
+                with gr.Accordion(say("SETTINGS"), elem_id="settings"):
+                    controls, pair, preset, baseline, notes, readiness = _settings(backend, opened)
             with gr.Column(scale=1, min_width=0, elem_id="main"):
                 picker = gr.Dropdown(
                     [(cb.recorded_label(recording), recording.name) for recording in recorded],
@@ -170,9 +178,9 @@ def _explore(backend: Backend, handlers: cb.Callbacks, session: gr.State, opened
         # A visitor's own record is not kept here: the view sends it along.
         charts.expand(None, js=_CHARTED, **SCRIPT)
         view.charted(handlers.charts, [session], [plot], concurrency_limit=None, **QUIET)
+        view.tab(None, None, [views], js=CHOSEN, **SCRIPT)
 
-        loose = [controls[name] for name in LOOSE_KNOBS]
-        rule = [controls["rule"], *loose]
+        rule = [controls[name] for name in RULE_KNOBS]
         presets = json.dumps({name: preset.settings for name, preset in PRESETS.items()})
         tell = _TELL % (json.dumps(list(controls)), presets)
         gr.on([component.change for component in knob_inputs], None, knob_inputs, [preset], js=tell, **SCRIPT)

@@ -7,9 +7,11 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-from explorer.config import ENTROPY_MAXIMUM, THETA_OF_MEASURE, Knob, knobs
+from explorer.config import ENTROPY_MAXIMUM, RULE_KNOBS, THETA_OF_MEASURE, Knob, knobs
 from explorer.terminal import LETTERS
-from explorer.ui import messages_ko, texts, texts_ko
+from explorer.trace import EVIDENCE
+from explorer.ui import messages_ko, texts, texts_ko, texts_learn, texts_learn_ko
+from explorer.verdicts import LOOSE_RULES
 
 ASSETS = Path(__file__).parents[2] / "assets"
 PURE = (
@@ -20,6 +22,7 @@ PURE = (
     "link.js",
     "export.js",
     "told.js",
+    "steps.js",
 )  # know no page: they also run under node
 SCRIPTS = (
     *PURE,
@@ -36,11 +39,13 @@ SCRIPTS = (
     "thresholds.js",
     "picture.js",
     "share.js",
+    "lesson.js",
     "view.js",
 )
 VIEW_STYLES = ("view.css", "lanes.css", "charts.css", "share.css")
-STYLES = tuple(ASSETS / name for name in ("page.css", *VIEW_STYLES, "tune.css"))
+STYLES = tuple(ASSETS / name for name in ("page.css", *VIEW_STYLES, "tune.css", "lesson.css"))
 
+VIEW_TEXTS = ((texts.VIEW, texts_learn.LESSON), (texts_ko.VIEW, texts_learn_ko.LESSON))
 PARAMETERS = "element, props, trigger, watch"  # what Gradio gives a script; see assets/alone.html for a page without it
 IMPORT_LIMIT = 16 * 2**20  # bytes of a trace that the page opens: a run of the largest budget has about five million
 
@@ -60,7 +65,8 @@ def function() -> str:
 def constants() -> str:
     """What both sides must agree on, said once on Python's side."""
     shared = {
-        "VERDICT_OF": {letter: str(verdict) for verdict, letter in LETTERS.items()},
+        **of_rules(),
+        "RULE_KNOBS": RULE_KNOBS,
         "ENTROPY_MAXIMUM": ENTROPY_MAXIMUM,
         "THETA_OF_MEASURE": THETA_OF_MEASURE,
         "KNOBS": {knob.name: _limits(knob) for knob in page_knobs()},
@@ -69,7 +75,19 @@ def constants() -> str:
         "PAGE": source("alone.html"),
         "STYLES": styles(),
     }
-    return "\n".join([declared(shared), spoken(texts.VIEW, texts_ko.VIEW)])
+    return "\n".join([declared(shared), spoken(*(view | {"lesson": lesson} for view, lesson in VIEW_TEXTS))])
+
+
+def of_rules() -> dict[str, object]:
+    """What scripts that read and judge rounds must know: letters, loose rules, and the order of the evidence of a mismatch."""
+    return {
+        "VERDICT_OF": {letter: str(verdict) for verdict, letter in LETTERS.items()},
+        "RULES": {
+            name: {"knobs": rule.knobs, "reads": rule.reads, "greedy_only": rule.greedy_only}
+            for name, rule in LOOSE_RULES.items()
+        },
+        "EVIDENCE": list(EVIDENCE),
+    }
 
 
 def declared(constants: Mapping[str, object]) -> str:

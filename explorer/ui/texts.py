@@ -54,7 +54,15 @@ PRESET_LABEL = "Preset of the loose rule"
 PRESET_CUSTOM = "Custom"
 BASELINE_LABEL = "Compare with plain greedy"
 BASELINE_INFO = "Also lets the target write alone, for its own text and speed. Takes as long again, or longer."
-RULE_LABELS = {"fly": "FLy, loose", "exact": "Exact match", "autoregressive": "Target alone"}
+RULE_LABELS = {
+    "autoregressive": "Target alone",
+    "exact": "Exact match",
+    "fly": "FLy, loose",
+    "typical": "Typical, as Medusa",
+    "topk": "Top k",
+    "margin": "Margin, as MARS",
+    "kl": "KL limit",
+}
 DRAFTER_LABELS = {"model": "Draft model", "lookup": "Prompt lookup", "model+lookup": "Both"}
 LENGTH_LABELS = {
     "fixed": "Fixed",
@@ -62,6 +70,8 @@ LENGTH_LABELS = {
     "confidence": "Confidence",
     "entropy": "Entropy",
     "heuristic": "Heuristic",
+    "adaedl": "AdaEDL",
+    "survival": "Survival",
 }
 ENTROPY_LABELS = {"normalized": "Normalized", "top3": "Top 3"}
 
@@ -74,7 +84,7 @@ WARM_LOADING = "loading into memory. You can press Run already."
 WARM_READY = "in memory."
 WARM_FAILED = "could not be loaded ahead"
 
-NO_PACER_LAYER = "PACER needs a layer trained for its pair, and none ships for {pair} (there is one for: {pairs}). Choose another length policy"
+NO_PACER_LAYER = "this length policy needs a PACER layer trained for its pair, and none ships for {pair} (there is one for: {pairs}). Choose another length policy"
 PROMPT_TOO_LONG = "the prompt has {size:,} characters, this page takes at most {limit:,}: shorten it"
 IMPORT_REFUSED = "{name} is no record of a run: {reason}"
 IMPORT_TITLE = "Nothing was opened"
@@ -93,7 +103,8 @@ API_DESCRIPTION = (
 
 API_JUDGE = (
     "Judge one draft of K tokens, without a model. match: whether each drafted token is the target's own choice [K booleans]. "
-    "entropy: the target's at each position, in the unit of theta [K numbers]. rule: fly or exact. theta: least entropy to defer "
+    "entropy: the target's at each position, in the unit of theta [K numbers]. rule: fly or exact (the others read more than that: "
+    "python -m explorer judge). theta: least entropy to defer "
     "(0 to 1.2). window: following tokens that must match (0 to 32). includes_mismatch: the window counts the mismatch itself. "
     "protected: positions with a stop id, never loosened [K booleans]; null for none. K is at most 64. Returns verdicts [K], kept, "
     "cut (the first refused position from 0, or null) and last (correction or bonus)."
@@ -104,6 +115,7 @@ VIEW: dict[str, Any] = {
     "kinds": {
         "exact": {"name": "exact", "mark": "E", "means": "draft and target agree"},
         "deferred": {"name": "deferred", "mark": "D", "means": "target disagrees but is unsure, and the draft goes on well: kept"},
+        "relaxed": {"name": "relaxed", "mark": "L", "means": "target disagrees, but the token lies within the limit of the rule: kept"},
         "correction": {"name": "correction", "mark": "C", "means": "draft token refused, the target's own instead"},
         "bonus": {"name": "bonus", "mark": "B", "means": "whole draft kept, the target adds one"},
     },
@@ -112,6 +124,7 @@ VIEW: dict[str, Any] = {
         "rejected:gate": {"name": "refused: target sure", "short": "target sure", "mark": "G"},
         "rejected:window": {"name": "refused: second mismatch in the window", "short": "second mismatch", "mark": "W"},
         "rejected:edge": {"name": "refused: window does not fit", "short": "window too long", "mark": "F"},
+        "rejected:limit": {"name": "refused: beyond the limit", "short": "beyond the limit", "mark": "T"},
         "rejected:stop": {"name": "refused: stop token", "short": "stop token", "mark": "S"},
         "rejected": {"name": "refused: mismatch", "short": "mismatch", "mark": "R"},
         "discarded": {"name": "discarded behind the cut", "short": "discarded", "mark": "·"},
@@ -176,6 +189,19 @@ VIEW: dict[str, Any] = {
         "rejected:gate": "The draft said {draft}. The target counts as sure here (entropy {h}, below θ\u00a0{theta}), so its own token stands.",
         "rejected:window": "The draft said {draft}. The target is unsure here (entropy {h}, θ\u00a0{theta}), but another mismatch follows {m} further on, inside the look-ahead window of {w}. The target's own token stands.",
         "rejected:edge": "The draft said {draft}. The target is unsure here (entropy {h}, θ\u00a0{theta}) and nothing spoke against it, but the window of {w} does not fit in the rest of the draft. The target's own token stands.",
+        # Of rules other than FLy, by rule.
+        "relaxed": {
+            "typical": "The target would have written {choice}, but it gives the draft's token {prob}, more than the {floor} that the rule asks for here. The draft's token stays.",
+            "topk": "The target would have written {choice}, but the draft's token is number {rank} of its choices, within the first {top_k}. The draft's token stays.",
+            "margin": "The target would have written {choice}, but the draft's token is its second choice, {gap} nats behind, at most {margin}. The draft's token stays.",
+            "kl": "The target would have written {choice}, but draft and target think nearly alike here: {divergence} nats apart, less than {limit}, and the target's first choice has {top}, at most {confidence}. The draft's token stays.",
+        },
+        "rejected:limit": {
+            "typical": "The draft said {draft}. The target gives it {prob}, not more than the {floor} that the rule asks for here, so its own token stands.",
+            "topk": "The draft said {draft}, number {rank} of the target's choices and not within the first {top_k}. The target's own token stands.",
+            "margin": "The draft said {draft}, number {rank} of the target's choices and {gap} nats behind the first. The rule keeps only the second, at most {margin} nats behind: the target's own token stands.",
+            "kl": "The draft said {draft}. Draft and target are {divergence} nats apart here (the rule asks for less than {limit}), and the target's first choice has {top} (at most {confidence}): the target's own token stands.",
+        },
         "rejected:stop": "The draft said {draft}. The end of the text is at stake here, and that is never loosened: the target's own token stands.",
         "rejected": "The draft said {draft}. Under the exact rule every mismatch is refused: the target's own token stands.",
         "discarded": "The draft was cut at position {cut}. What stands behind the cut builds on the refused token, so it is thrown away unjudged.",
@@ -198,9 +224,11 @@ VIEW: dict[str, Any] = {
         "counts": {
             "exact": "exact",
             "deferred": "deferred",
+            "relaxed": "relaxed",
             "rejected:gate": "refused: target sure",
             "rejected:window": "refused: second mismatch in the window",
             "rejected:edge": "refused: window does not fit",
+            "rejected:limit": "refused: beyond the limit",
             "rejected:stop": "refused: stop token",
             "rejected": "refused: mismatch",
             "discarded": "discarded behind a cut",
@@ -239,8 +267,8 @@ VIEW: dict[str, Any] = {
         "back": "Previous round",
         "forth": "Next round",
         "seek": "Next",
-        "seeks": {"disagreement": "disagreement", "deferred": "deferred", "refused": "refused"},
-        "keys": "Keys, with a token in focus: arrows move, Enter pins, Escape lets go; [ and ] step rounds, P plays, N finds the next disagreement, D deferred, R refused, with Shift the one before.",
+        "seeks": {"disagreement": "disagreement", "deferred": "kept mismatch", "refused": "refused"},
+        "keys": "Keys, with a token in focus: arrows move, Enter pins, Escape lets go; [ and ] step rounds, P plays, N finds the next disagreement, D kept mismatch, R refused, with Shift the one before.",
     },
     "lanes": {
         "title": "One round, position by position",
@@ -249,7 +277,7 @@ VIEW: dict[str, Any] = {
         "outcome_alone": "no draft, one token from the target",
         "columns": "Positions of the round",
         "own": "own",
-        "rows": {"position": "Position", "draft": "Draft says", "target": "Target says", "verdict": "Verdict", "entropy": "Target's doubt", "window": "Look-ahead", "blocks": "PACER"},
+        "rows": {"position": "Position", "draft": "Draft says", "target": "Target says", "verdict": "Verdict", "entropy": "Target's doubt", "window": "Look-ahead", "blocks": "Draft goes on"},
         "agrees": "the same",
         "sources": {"lookup": "looked up"},
         "was": "in the run: {kind}",
@@ -262,7 +290,11 @@ VIEW: dict[str, Any] = {
             "shut": "below θ",
             "stop": "stop token",
         },
-        "blocks": {"passed": "mean {mean}, threshold {threshold}: go on", "stopped": "mean {mean}, threshold {threshold}: stop", "unscored": "not scored"},
+        "policies": {"pacer": "PACER", "adaedl": "AdaEDL", "survival": "Survival"},
+        # What a policy compares with its threshold, in a block and in a sentence.
+        "scores": {"mean": "mean", "min": "smallest", "product": "product", "adaedl": "bound", "survival": "survival"},
+        "scored": {"mean": "a block's mean score", "min": "a block's smallest score", "product": "a block's product of scores", "adaedl": "a token's least acceptance, by its entropy,", "survival": "the predicted chance that all of it is kept,"},
+        "blocks": {"passed": "{score} {mean}, threshold {threshold}: go on", "stopped": "{score} {mean}, threshold {threshold}: stop", "unscored": "not scored"},
         "sentence": {
             "alone": "No draft: the target wrote {token} itself.",
             "kept": "{kept} of {size} drafted tokens kept.",
@@ -270,11 +302,13 @@ VIEW: dict[str, Any] = {
             "rejected:gate": "At {position} the draft says {draft}, the target {target} with entropy {h}, below θ\u00a0{theta}: refused, the target is sure.",
             "rejected:window": "At {position} the draft says {draft}, the target {target} with entropy {h}, but another mismatch follows {m} further on, inside the window of {w}: refused.",
             "rejected:edge": "At {position} the draft says {draft}, the target {target} with entropy {h}, but its window needs {w} drafted tokens behind it and has {left}: refused.",
+            "relaxed": "At {position} the target would say {target} instead of {draft}, but that lies within the limit of the rule: relaxed and kept.",
+            "rejected:limit": "At {position} the draft says {draft}, the target {target}: beyond the limit of the rule, refused.",
             "rejected:stop": "At {position} the draft says {draft}, the target {target}: a stop token is never loosened, refused.",
             "rejected": "At {position} the draft says {draft}, the target {target}: refused.",
             "bonus": "All kept, so the target adds {token}.",
-            "stopped": "PACER ended the draft after {size}: a block's mean score {mean} is below its threshold {threshold}. Rightly so, the draft was cut at {cut} already.",
-            "stopped_early": "PACER ended the draft after {size}: a block's mean score {mean} is below its threshold {threshold}. All of it was kept, so more might have been.",
+            "stopped": "{policy} ended the draft after {size}: {score} {mean} is below its threshold {threshold}. Rightly so, the draft was cut at {cut} already.",
+            "stopped_early": "{policy} ended the draft after {size}: {score} {mean} is below its threshold {threshold}. All of it was kept, so more might have been.",
         },
     },
     "gauges": {
@@ -289,9 +323,11 @@ VIEW: dict[str, Any] = {
         "not_used": "not used by the settings in force",
         "outcomes": {
             "deferred": "deferred, kept",
+            "relaxed": "relaxed, kept",
             "rejected:gate": "target sure",
             "rejected:window": "second mismatch in the window",
             "rejected:edge": "window does not fit",
+            "rejected:limit": "beyond the limit",
             "rejected:stop": "stop token",
             "rejected": "refused, exact rule",
             "discarded": "behind a cut, not judged",
@@ -303,8 +339,8 @@ VIEW: dict[str, Any] = {
     "whatif": {
         "title": "What if",
         "moved": "{name} {now} instead of {was}",
-        "knobs": {"rule": "rule", "entropy": "measure", "theta": "θ", "window": "W", "window_includes_mismatch": "window includes the mismatch"},
-        "values": {"fly": "FLy", "exact": "exact", "autoregressive": "target alone", "normalized": "normalized", "top3": "top 3", "true": "yes", "false": "no"},
+        "knobs": {"rule": "rule", "entropy": "measure", "theta": "θ", "window": "W", "window_includes_mismatch": "window includes the mismatch", "typical_epsilon": "epsilon", "typical_delta": "delta", "top_k": "k", "margin": "margin", "kl_limit": "KL limit", "kl_confidence": "KL confidence"},
+        "values": {"fly": "FLy", "typical": "typical", "topk": "top k", "margin": "margin", "kl": "KL limit", "exact": "exact", "autoregressive": "target alone", "normalized": "normalized", "top3": "top 3", "true": "yes", "false": "no"},
         "same": "No round would end differently: the run would be the same.",
         "parts": "Round {round} is the first to end differently. Exact up to there; behind it the text itself would go on differently.",
         "parts_last": "Only the last round would end differently.",
@@ -316,6 +352,7 @@ VIEW: dict[str, Any] = {
         "counterfactual": "Rounds {from} to {to}, counterfactual, replayed per round",
         "tau": "τ",
         "deferred": "deferred",
+        "relaxed": "relaxed",
         "refused": "refused",
         "boundary": "from here counterfactual",
         "rerun": "Re-run with these",
@@ -324,6 +361,8 @@ VIEW: dict[str, Any] = {
         "refusals": {
             "alone": "A run of the target alone has no drafts to judge: this needs a real run.",
             "window": "A window that includes the mismatch needs W of at least 1.",
+            "evidence": "This record does not hold what the rule reads: this needs a real run.",
+            "drawn": "This rule is defined for greedy runs only, and this one was drawn.",
         },
     },
     "compare": {
@@ -332,12 +371,13 @@ VIEW: dict[str, Any] = {
         "before": "Before",
         "after": "Now",
         "pair": "pair",
-        "knobs": {"rule": "rule", "entropy": "measure", "theta": "θ", "window": "W", "window_includes_mismatch": "window includes the mismatch", "drafter": "drafter", "length": "length policy", "draft_length": "draft length K", "max_new_tokens": "budget", "temperature": "temperature", "seed": "seed", "raw_prompt": "raw prompt"},
+        "knobs": {"rule": "rule", "entropy": "measure", "theta": "θ", "window": "W", "window_includes_mismatch": "window includes the mismatch", "typical_epsilon": "epsilon", "typical_delta": "delta", "top_k": "k", "margin": "margin", "kl_limit": "KL limit", "kl_confidence": "KL confidence", "drafter": "drafter", "length": "length policy", "draft_length": "draft length K", "max_new_tokens": "budget", "temperature": "temperature", "seed": "seed", "raw_prompt": "raw prompt"},
         "tau": "tokens per target pass (τ)",
         "kept": "drafted tokens kept per round",
         "speed": "tokens per second, measured",
         "tokens": "tokens",
         "deferred": "deferred",
+        "relaxed": "relaxed",
         "refused": "refused",
         "parting": "The texts part at token {index}.",
         "same": "Both wrote the same text.",
@@ -373,6 +413,7 @@ VIEW: dict[str, Any] = {
             "round": "This link names a place that this run does not have.",
             "position": "This link names a place that this run does not have.",
             "knob": "This link has an impossible value for {name}, so it was not followed.",
+            "step": "This link names a step that the lesson does not have.",
         },
     },
     # On a page without a server, in place of the settings.
@@ -396,7 +437,7 @@ VIEW: dict[str, Any] = {
         "text": "Committed text",
         "seconds": "Seconds",
         "show": "Show round {round} in the text",
-        "letters": "E exact, D deferred, refused: G target sure, W second mismatch in the window, F window does not fit, S stop token, R mismatch; · discarded",
+        "letters": "E exact, D deferred, L relaxed, refused: G target sure, W second mismatch in the window, F window does not fit, T beyond the limit, S stop token, R mismatch; · discarded",
     },
 }  # fmt: skip
 
@@ -407,6 +448,10 @@ COMPARE = "Compare"
 TUNE_LEAD = (
     "Sweep theta and W over several prompts, see what loosening wins and what it costs, and take the fastest point within a limit. "
     "Greedy decoding is deterministic, so every distinct round is computed once, whatever the number of points."
+)
+TUNE_LOAN = (
+    "This Space lends a GPU for at most two minutes at a time, out of each visitor's daily quota. A sweep keeps the prompts that are "
+    "through by then; longer sweeps, and training PACER's layer, need a machine of your own: python -m explorer sweep, python -m explorer pacer."
 )
 TUNE_PROMPTS = "Prompts"
 TUNE_SOURCES = {
@@ -616,6 +661,7 @@ COMPARE_VIEW: dict[str, Any] = {
         "together": "{side} and {other} have not parted.",
         "fly": "FLy's doing: a draft token that the target would not have chosen was kept.",
         "fly_tie": "FLy kept the draft's token, but the target's two likeliest were nearly level: a numeric flip could have done the same.",
+        "relaxed": "The loose rule's doing: a draft token that the target would not have chosen lay within its limit.",
         "numeric": "A near-tie: the token is the target's own choice, rounded differently in a pass over several rows. Not FLy's doing.",
         "other": "The token is the target's own choice in this pass, and not a near-tie: FLy did not keep it, and rounding of this size is not expected.",
         "gap": "The target's two likeliest are {gap} nats apart; a near-tie is less than {limit}.",
@@ -635,9 +681,17 @@ COMPARE_VIEW: dict[str, Any] = {
     },
     "times": "Where the time went, measured",
     "same_settings": "A and B have the same settings.",
-    "knobs": {"rule": "rule", "entropy": "measure", "theta": "θ", "window": "W", "window_includes_mismatch": "window includes the mismatch", "drafter": "drafter", "length": "length policy", "draft_length": "draft length K", "block_size": "block size", "threshold": "threshold", "growth": "growth", "statistic": "statistic", "least_draft": "least draft"},
-    "values": {"fly": "FLy", "exact": "exact", "autoregressive": "target alone", "normalized": "normalized", "top3": "top 3", "true": "yes", "false": "no"},
+    "knobs": {"rule": "rule", "entropy": "measure", "theta": "θ", "window": "W", "window_includes_mismatch": "window includes the mismatch", "typical_epsilon": "epsilon", "typical_delta": "delta", "top_k": "k", "margin": "margin", "kl_limit": "KL limit", "kl_confidence": "KL confidence", "drafter": "drafter", "length": "length policy", "draft_length": "draft length K", "block_size": "block size", "threshold": "threshold", "growth": "growth", "statistic": "statistic", "least_draft": "least draft"},
+    "values": {"fly": "FLy", "typical": "typical", "topk": "top k", "margin": "margin", "kl": "KL limit", "exact": "exact", "autoregressive": "target alone", "normalized": "normalized", "top3": "top 3", "true": "yes", "false": "no"},
 }  # fmt: skip
+
+# The Learn tab; what the lesson says is in texts_learn.py.
+LEARN = "Learn"
+LEARN_LEAD = (
+    "A short walk through recorded runs, from one token at a time to a threshold of your own. "
+    "All you see is the page's own view, and each question is answered by moving something in it."
+)
+LEARN_NONE = "The lesson's recorded runs are not in this installation."
 
 # The Train tab. OWN_LAYER stands among the notes of a run.
 TRAIN = "Train"

@@ -31,9 +31,9 @@ LOWEST_THETA, HIGHEST_THETA = 0.02, 1.0  # below, the target is not asked what f
 RATE = 3e-4  # few steps: three times the command's
 PROGRESS_SECONDS = 0.25  # between two messages to the browser
 # What "use it now" sets in Explore: these from the rule it was trained for, these from the choice of the replay.
-RULE_KNOBS = ("rule", "entropy", "theta", "window", "window_includes_mismatch")
+FLY_KNOBS = ("rule", "entropy", "theta", "window", "window_includes_mismatch")
 CHOICE_KNOBS = ("threshold", "growth", "block_size", "draft_length", "least_draft")
-ADOPTED = (*RULE_KNOBS, "drafter", "length", "statistic", *CHOICE_KNOBS)
+ADOPTED = (*FLY_KNOBS, "drafter", "length", "statistic", *CHOICE_KNOBS)
 
 
 @dataclass(frozen=True)
@@ -295,7 +295,7 @@ def read_form(
 def _knobs(asked: Form, trained: Trained) -> dict[str, Any]:
     """What a run steered by the layer starts from."""
     config = DecodeConfig(rule=asked.rule, theta=asked.theta, window=asked.window, length="pacer")
-    started = {name: getattr(config, name) for name in (*RULE_KNOBS, "drafter", "length", "statistic")}
+    started = {name: getattr(config, name) for name in (*FLY_KNOBS, "drafter", "length", "statistic")}
     return started | POLICY_DEFAULTS["pacer"] | {name: trained.choice[name] for name in CHOICE_KNOBS}
 
 

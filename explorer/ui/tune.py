@@ -42,6 +42,8 @@ def tune_tab(backend: Backend, explore: Explore, views: gr.Tabs, model: dict[str
     with gr.Tab(say("TUNE"), id="tune") as tab:
         session = gr.State(tuning.TuneSession())
         gr.HTML(f"<p class='lead'>{say('TUNE_LEAD')}</p>", elem_classes="tab-lead")
+        if backend.loan_seconds:
+            gr.HTML(f"<p class='note'>{say('TUNE_LOAN')}</p>", elem_id="tune-loan")
         with gr.Row(elem_classes="tab-work"):
             with gr.Column(scale=0, min_width=296, elem_classes="tab-rail"):
                 pair = gr.Dropdown(

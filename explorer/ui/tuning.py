@@ -20,7 +20,7 @@ from explorer.errors import UserError
 from explorer.prompts import CHECKABLE, EXAMPLES, PromptItem, read_prompts, typed_prompts
 from explorer.ui import sweep_lines, texts
 from explorer.ui.backend import Backend
-from explorer.ui.callbacks import PROMPT_LIMIT, message_of, note, refusal
+from explorer.ui.callbacks import PROMPT_LIMIT, file_part, message_of, note, refusal
 from explorer.ui.controls import config_of
 from explorer.ui.lines import line
 from explorer.ui.messages import told, words
@@ -193,7 +193,7 @@ class Tuning:
         sweep = session.sweep
         if sweep is None:
             return gr.skip(), gr.skip()
-        table, record = (folder / f"sweep-{session.pair}-{session.run}.{kind}" for kind in ("csv", "json"))
+        table, record = (folder / f"sweep-{file_part(session.pair)}-{session.run}.{kind}" for kind in ("csv", "json"))
         table.write_text(csv_of(sweep, session.points), encoding="utf-8", newline="")
         sweep.save(record)
         return tuple(gr.update(value=str(path), visible=True) for path in (table, record))

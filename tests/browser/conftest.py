@@ -58,7 +58,7 @@ def visit(browser):
     """Open an address as a new visitor. At the end: no script error, no console error, nothing asked of other hosts."""
     contexts, errors, strangers = [], [], []
 
-    def open_page(url: str, **context_options):
+    def open_page(url: str, ready=("#run-view .legend", "#run"), **context_options):
         context = browser.new_context(**{"viewport": {"width": 1366, "height": 900}, **context_options})
         context.set_default_timeout(TIMEOUT)
         contexts.append(context)
@@ -69,8 +69,8 @@ def visit(browser):
         )
         page.on("request", lambda request: strangers.append(request.url) if _is_strange(request.url) else None)
         page.goto(url)
-        page.wait_for_selector("#run-view .legend")
-        page.wait_for_selector("#run")
+        for selector in ready:
+            page.wait_for_selector(selector)
         page.evaluate(SETTLED)
         return page
 

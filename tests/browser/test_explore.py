@@ -241,6 +241,25 @@ def test_what_a_replay_cannot_say_is_said(recorded, visit):
     page.wait_for_selector(".whatif >> text=needs a real run")
 
 
+def test_another_rule_judges_the_same_rounds_and_brings_its_own_knobs(recorded, visit):
+    """Every mismatch of the story is the target's second choice, ln 3 = 1.0986 nats behind the first."""
+    page = visit(recorded)
+    knobs = ("#knob-top_k", "#knob-margin", "#knob-typical_epsilon", "#knob-kl_limit")
+    assert [page.is_visible(knob) for knob in knobs] == [False] * 4
+    page.click("#knob-rule label:has-text('Top k')")
+    page.wait_for_selector(".whatif >> text=rule top k instead of FLy")
+    assert [page.is_visible(knob) for knob in knobs] == [True, False, False, False]
+    assert lane_marks(page)[:2] == ["E", "L"], "kept at once: relaxed, not deferred"
+    assert "within the first 2" in page.inner_text(".card .reason")
+    assert "relaxed and kept" in page.inner_text(".round-line")
+    page.click("#knob-rule label:has-text('Margin')")
+    page.wait_for_selector(".whatif >> text=rule margin instead of FLy")
+    assert lane_marks(page)[:2] == ["E", "T"]
+    assert "1.1 nats behind the first" in page.inner_text(".card .reason")
+    page.click("#knob-rule label:has-text('Typical')")
+    page.wait_for_selector(".whatif >> text=does not hold what the rule reads")
+
+
 def test_a_rerun_stands_beside_the_run_it_came_from(recorded, visit):
     page = visit(recorded)
     set_theta(page, 1)

@@ -9,7 +9,16 @@ import torch
 from explorer.config import POLICY_DEFAULTS, ConfigError, DecodeConfig
 from explorer.engine.decode import decode
 from explorer.engine.draft import Draft
-from explorer.engine.lengths import ConfidenceLength, EntropyLength, HeuristicLength, NoScorer, PacerLength, statistic
+from explorer.engine.lengths import (
+    AdaEDLLength,
+    ConfidenceLength,
+    EntropyLength,
+    HeuristicLength,
+    NoScorer,
+    PacerLength,
+    SurvivalLength,
+    statistic,
+)
 from explorer.engine.model import LanguageModel, UnsupportedModel
 from explorer.engine.packed import PackedModel
 from explorer.trace import Trace
@@ -66,7 +75,7 @@ def ids_of(rounds):
 
 
 @pytest.mark.parametrize("drafter", ["model", "model+lookup"])
-@pytest.mark.parametrize("policy", ["pacer", "confidence", "entropy", "heuristic"])
+@pytest.mark.parametrize("policy", ["pacer", "confidence", "entropy", "heuristic", "adaedl", "survival"])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_exact_output_does_not_depend_on_the_policy(shape, policy, drafter, make_pair, with_scorer):
     plain = DecodeConfig(rule="autoregressive", max_new_tokens=28)
@@ -77,14 +86,14 @@ def test_exact_output_does_not_depend_on_the_policy(shape, policy, drafter, make
     assert len({len(round_.drafted) for round_ in rounds}) > 1 or policy == "pacer", "the policy must do something"
 
 
-@pytest.mark.parametrize("policy", ["pacer", "confidence", "entropy", "heuristic"])
+@pytest.mark.parametrize("policy", ["pacer", "confidence", "entropy", "heuristic", "adaedl", "survival"])
 def test_sampled_and_loose_runs_are_valid_traces(policy, with_scorer, record, tmp_path):
     for changes in ({"temperature": 0.8}, {"rule": "fly", "theta": 0.1, "window": 1}):
         config = dataclasses.replace(PACER, length=policy, **changes)
         trace = record(with_scorer("packed-llama", 0.6), PROMPT, config)
         trace.save(tmp_path / "t.json")
         assert Trace.load(tmp_path / "t.json") == trace
-        assert any(round_.blocks for round_ in trace.rounds) == (policy == "pacer")
+        assert any(round_.blocks for round_ in trace.rounds) == (policy in ("pacer", "adaedl", "survival"))
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -259,16 +268,17 @@ def test_one_transfer_to_the_host_per_block(with_scorer, monkeypatch):
 # What is refused ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("policy", ["pacer", "confidence", "entropy"])
+@pytest.mark.parametrize("policy", ["pacer", "confidence", "entropy", "adaedl", "survival"])
 def test_policies_that_need_a_draft_model_refuse_lookup_alone(policy):
     with pytest.raises(ConfigError, match=f"{policy} needs a draft model"):
         DecodeConfig(drafter="lookup", length=policy)
     assert DecodeConfig(drafter="lookup", length="heuristic")
 
 
-def test_pacer_without_a_layer_is_refused(make_pair):
-    with pytest.raises(NoScorer, match="train one"):
-        next(decode(make_pair("qwen2"), list(PROMPT), PACER))
+@pytest.mark.parametrize("policy", ["pacer", "survival"])
+def test_policies_that_read_scores_are_refused_without_a_layer(policy, make_pair):
+    with pytest.raises(NoScorer, match=f"{policy} needs a layer .* train one"):
+        next(decode(make_pair("qwen2"), list(PROMPT), dataclasses.replace(PACER, length=policy)))
 
 
 def test_states_of_other_families_are_refused(with_scorer):
@@ -311,6 +321,55 @@ def test_entropies_are_the_drafts_own(make_pair):
     logits = pair.oracle_draft(input_ids=torch.tensor([PROMPT + draft.ids])).logits[0, :, : pair.vocab_size]
     truth = torch.distributions.Categorical(logits=logits[len(PROMPT) - 1 : -1].double()).entropy()
     assert draft.entropies == pytest.approx(truth.tolist(), abs=1e-3)
+
+
+def test_adaedl_stops_where_the_entropy_bounds_the_acceptance_below_its_threshold():
+    """1 - sqrt(0.2 H) < 0.4: H above 1.8 nats. Each decision is recorded; the token that stops is sent too."""
+    policy, draft = AdaEDLLength(20, 0.4), Draft()
+    assert policy.next_block(draft) == 1
+    for entropy, more in ((0.0, 1), (1.79, 1), (1.81, 0)):
+        draft.ids.append(1)
+        draft.entropies.append(entropy)
+        assert policy.next_block(draft) == more
+    blocks = policy.blocks(draft)
+    assert [block.mean for block in blocks] == pytest.approx([1.0, 0.40167, 0.39834], abs=1e-5)
+    assert [(block.threshold, block.passed) for block in blocks] == [(0.4, True), (0.4, True), (0.4, False)]
+    draft.ids.append(1)
+    assert [block.size for block in policy.blocks(draft)] == [1, 1, 1, 1], (
+        "a token behind the last decision is undecided"
+    )
+    assert policy.blocks(draft)[-1].mean is None
+
+
+def test_adaedls_threshold_follows_the_rounds():
+    """From 0.4, K = 8. Average acceptance 0 -> 0.5 -> 0.25 -> 0.625 -> .8125 -> .90625 -> .953125, wanted 0.9; a step of 0.01 smoothed
+    by 0.9 is 0.001. Above it a full draft leaves the threshold, a shorter one lowers it. An empty draft says nothing."""
+    policy, seen = AdaEDLLength(8, 0.4), []
+    for drafted, kept in ((4, 4), (4, 0), (4, 4), (4, 4), (8, 8), (0, 0), (4, 4)):
+        policy.learn(drafted, kept)
+        policy.next_block(draft := Draft())
+        draft.ids.append(1)
+        draft.entropies.append(0.0)
+        policy.next_block(draft)
+        seen.append(policy.blocks(draft)[0].threshold)
+    assert seen == pytest.approx([0.401, 0.402, 0.403, 0.404, 0.404, 0.404, 0.403])
+
+
+def test_survival_is_the_product_of_all_scores_of_the_round():
+    """1 - .9 * .9 = .19, 1 - .9 * .9 * .85 = .3115: the third token ends the draft at threshold 0.3, not before; the second
+    round starts anew. At least two tokens are drafted whatever the first score says."""
+    config = DecodeConfig(rule="exact", length="survival", threshold=0.3, block_size=1, least_draft=2, draft_length=20)
+    policy = SurvivalLength(config, Scripted(0))
+    for scores, sent in (([0.9, 0.9, 0.85, 0.9], 3), ([0.1, 0.99, 0.99], 2), ([1.0, 0.7, 0.999], 3)):
+        draft = Draft()
+        while policy.next_block(draft):
+            draft.scores.append(scores[len(draft)])
+            draft.ids.append(0)
+        assert len(draft) == sent
+        blocks = policy.blocks(draft)
+        assert [block.mean for block in blocks] == pytest.approx([math.prod(scores[: n + 1]) for n in range(sent)])
+        assert {block.threshold for block in blocks} == {0.7}
+        assert [block.passed for block in blocks] == [True] * (sent - 1) + [False]
 
 
 def test_the_heuristic_adds_two_or_takes_one():

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from explorer.pacer.layer import PreVerificationLayer, Shape, UnsupportedDraft, sureness
-from explorer.pacer.serve import ModuleScorer, PackedScorer
+from explorer.pacer.serve import FixedScorer, ModuleScorer, PackedScorer
 
 SWITCHES = [{}, {"position": False}, {"probability": False}, {"position": False, "probability": False}]
 
@@ -55,6 +55,7 @@ def test_serving_block_by_block_is_the_module(shape, switches, blocks, make_laye
     for run in (
         PackedScorer(layer, "float32").open(),
         ModuleScorer(layer, torch.device("cpu"), torch.float32).open(),
+        FixedScorer(layer, torch.device("cpu"), torch.float32).open(),
     ):
         for one_states, one_probs, truth in zip(states, probs, expected):
             run.reset()

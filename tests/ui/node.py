@@ -3,6 +3,7 @@
 import json
 import shutil
 import subprocess
+import tempfile
 from functools import cache
 
 import pytest
@@ -22,6 +23,10 @@ def run_script(expression: str, data):
         pytest.skip("needs node")
     program = f"{_scripts()}\nconst data = JSON.parse(require('fs').readFileSync(0, 'utf8'));\n"
     program += f"process.stdout.write(JSON.stringify({expression}));"
-    done = subprocess.run([node, "-e", program], input=json.dumps(data), capture_output=True, text=True, check=False)
+    # A file, because one argument of a command may have 128 kB at most.
+    with tempfile.NamedTemporaryFile("w", suffix=".js", encoding="utf-8") as file:
+        file.write(program)
+        file.flush()
+        done = subprocess.run([node, file.name], input=json.dumps(data), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)

@@ -13,6 +13,7 @@ from types import SimpleNamespace
 from explorer.analysis.calibration import Bin
 from explorer.analysis.sweep import Measured, Pass, PromptRuns, run_of
 from explorer.config import DecodeConfig
+from explorer.engine.turns import in_turn
 from explorer.errors import UserError
 from explorer.pacer import progress
 from explorer.sweep import sweep_points
@@ -29,6 +30,7 @@ from explorer.trace import (
     judge_rows,
     mentioned_ids,
 )
+from explorer.ui.backend import Backend
 
 
 @dataclass(frozen=True)
@@ -139,6 +141,10 @@ class ScriptedKnownPair:
     download_gb: float | None = 0.1
     suits: str = "any CPU"
 
+    @property
+    def is_ready(self) -> bool:
+        return self.is_here or self.is_embedded
+
 
 class ScriptedRecorder:
     """As the engine's recorder, for a scripted pair."""
@@ -172,6 +178,9 @@ class ScriptedRecorder:
 class ScriptedBackend:
     """Has the interface of explorer.ui.backend.Backend."""
 
+    loan_seconds = None
+    warm = Backend.warm
+
     def __init__(self, script: Script, missing: str = ""):
         self.script, self.missing = script, missing
         self.closed = 0  # runs whose iterator was closed
@@ -204,6 +213,9 @@ class ScriptedBackend:
                     yield round_
         finally:
             self.closed += 1
+
+    def decode_in_turn(self, pair: ScriptedPair, prompt: Prompt, configs):
+        return in_turn([self.decode(pair, prompt, config) for config in configs])
 
     def points(self, base, thetas, windows, draft_lengths):
         return sweep_points(base, thetas, windows, draft_lengths)

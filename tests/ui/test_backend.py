@@ -4,11 +4,13 @@ import pytest
 
 from explorer.analysis.sweep import PromptRuns, Sweep
 from explorer.config import DecodeConfig
+from explorer.engine import registry
 from explorer.engine.decode import decode
 from explorer.errors import UserError
 from explorer.prompts import PromptItem
 from explorer.ui import backend as module
 from explorer.ui.backend import Backend
+from explorer.ui.callbacks import Callbacks
 
 CONFIG = DecodeConfig(max_new_tokens=12, draft_length=4)
 
@@ -80,3 +82,10 @@ def test_a_sweep_nobody_waits_for_ends(slow, pair):
 def test_a_prompt_that_cannot_run_is_refused(slow, pair):
     with pytest.raises(UserError, match="prompt 1"):
         list(slow.sweep(pair, [PromptItem("word " * 300)], slow.points(CONFIG, [0.1], [1], [4])))
+
+
+def test_on_a_gpu_the_page_is_never_set_to_a_pair_that_drafts_for_itself(monkeypatch):
+    """A recorded run of it still opens; a run of one's own starts from the default there."""
+    assert Callbacks(Backend())._pair("smollm2-135m") == "smollm2-135m"
+    monkeypatch.setattr(registry, "has_cuda", lambda: True)
+    assert Callbacks(Backend())._pair("smollm2-135m") == "smollm2-135m-distilled"

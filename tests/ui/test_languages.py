@@ -7,7 +7,7 @@ from node import run_script
 
 from explorer.config import DecodeConfig
 from explorer.errors import UserError
-from explorer.ui import messages, messages_ko, texts, texts_ko
+from explorer.ui import messages, messages_ko, texts, texts_ko, texts_learn, texts_learn_ko
 from explorer.ui.callbacks import read_form
 from explorer.ui.controls import config_of
 from explorer.ui.languages import english, say
@@ -18,7 +18,7 @@ PLACEHOLDER = re.compile(r"\{\w+[^}]*\}")
 GAP = re.compile(r"\{(\w+)[^}]*\}")
 HANGUL = re.compile("[\uac00-\ud7a3]")
 # Names, letters and signs that are the same in every language.
-UNTRANSLATED = re.compile(r"^(kinds|others)\.[\w:]+\.mark$|^locale$|^card\.theta$|^lanes\.theta$|\.blocks$|^whatif\.tau$|^whatif\.values\.fly$|\.knobs\.(theta|window)$|^tune\.(locale|length|map\.cell|map\.range|point\.fly)$|^comparison\.values\.fly$|^train\.(locale|rules\.fly)$")  # fmt: skip
+UNTRANSLATED = re.compile(r"^(kinds|others)\.[\w:]+\.mark$|^locale$|^card\.theta$|^lanes\.theta$|^lanes\.policies\.(pacer|adaedl)$|^whatif\.tau$|^whatif\.values\.fly$|\.knobs\.(theta|window)$|^tune\.(locale|length|map\.cell|map\.range|point\.fly)$|^comparison\.values\.fly$|^train\.(locale|rules\.fly)$")  # fmt: skip
 
 
 def leaves(table, path=""):
@@ -27,7 +27,7 @@ def leaves(table, path=""):
         yield from leaves(value, place) if isinstance(value, dict) else [(place, value)]
 
 
-def views(language):
+def views(language, learn):
     """All texts that scripts say, by place."""
     tables = (
         (language.VIEW, ""),
@@ -35,11 +35,12 @@ def views(language):
         (language.COMPARE_VIEW, "comparison"),
         (language.TRAIN_VIEW, "train"),
         (language.CHARTS, "charts"),
+        (learn.LESSON, "lesson"),
     )
     return dict(leaf for table, path in tables for leaf in leaves(table, path))
 
 
-ENGLISH, KOREAN = views(texts), views(texts_ko)
+ENGLISH, KOREAN = views(texts, texts_learn), views(texts_ko, texts_learn_ko)
 
 
 def test_the_view_has_the_same_keys_in_both_languages():
@@ -60,7 +61,7 @@ def test_gradios_parts_have_the_same_keys_in_both_languages():
     korean = say.translations_dict["ko"]
     assert set(korean) == set(english())
     assert all(PLACEHOLDER.findall(text) == PLACEHOLDER.findall(korean[key]) for key, text in english().items())
-    names = {"LENGTH_LABELS.pacer"}
+    names = {"LENGTH_LABELS.pacer", "LENGTH_LABELS.adaedl"}
     assert {key for key, text in korean.items() if not HANGUL.search(text)} == names
 
 
@@ -90,6 +91,7 @@ def refusals():
     for changes in (
         {"theta": None}, {"theta": 9}, {"window": "x"}, {"rule": "loose"}, {"raw_prompt": 3}, {"seed": -1},
         {"window": 0, "window_includes_mismatch": True}, {"drafter": "lookup", "length": "pacer"},
+        {"rule": "topk", "temperature": 0.5}, {"rule": "kl", "drafter": "lookup"}, {"margin": 11},
     ):  # fmt: skip
         with pytest.raises(UserError) as refused:
             config_of(values | changes)
@@ -100,6 +102,7 @@ def refusals():
         yield str(refused.value)
     for theta, window in ((0.05, 8), (1.2, 3)):
         yield from DecodeConfig(theta=theta, window=window).notes
+    yield from DecodeConfig(rule="topk", top_k=1).notes
 
 
 @pytest.mark.parametrize("message", list(refusals()))
@@ -109,7 +112,11 @@ def test_what_is_refused_or_noted_is_told_in_korean(message, monkeypatch):
     assert HANGUL.search(told(message))
     assert not re.search(
         r"[A-Za-z]{4}",
-        re.sub(r"\bFLy\b|lookup|pacer|fly|exact|autoregressive|scripted|elsewhere|loose", "", told(message)),
+        re.sub(
+            r"\bFLy\b|lookup|pacer|fly|exact|autoregressive|scripted|elsewhere|loose|topk|typical|margin",
+            "",
+            told(message),
+        ),
     )
     assert told("something nobody foresaw") == "something nobody foresaw"
 

@@ -10,10 +10,12 @@ from node import run_script
 from scripted import STORY, Words, make_round
 
 from explorer.analysis.replay import first_change, replay, spans
-from explorer.config import DecodeConfig
+from explorer.cases import Case
+from explorer.config import ConfigError, DecodeConfig
+from explorer.schema import read
 from explorer.trace import Prompt, Provenance, Stop, Trace, mentioned_ids
 from explorer.ui.lines import RunEncoder, header
-from explorer.verdicts import judge
+from explorer.verdicts import LOOSE_RULES, judge
 
 JUDGE_ALL = """data.map(({match, entropy, protected: guarded, includes_mismatch, ...rest}) =>
     judge(match, entropy, {...rest, window_includes_mismatch: includes_mismatch ?? false}, guarded))"""
@@ -55,6 +57,52 @@ def test_the_rule_agrees_on_random_cases():
     assert run_script(JUDGE_ALL, cases) == expected
     verdicts = {verdict for answer in expected for verdict in answer["verdicts"]}
     assert verdicts >= {"exact", "deferred", "rejected:stop", "rejected:gate", "rejected:window", "rejected:edge"}
+
+
+JUDGE_RELAXED = """data.map((input) => judge(input.match, [], input, input.protected ?? null,
+    Object.fromEntries(EVIDENCE.map((name) => [name, input[name] ?? []]))))"""
+
+
+def test_the_other_rules_pass_their_cases(relaxed_cases):
+    assert run_script(JUDGE_RELAXED, [case["input"] for case in relaxed_cases]) == [
+        case["expected"] for case in relaxed_cases
+    ]
+
+
+def test_the_other_rules_agree_on_random_cases():
+    """5,000 drafts; every other figure stands exactly on a threshold."""
+    chance = random.Random(20260102)
+    cases = []
+    for _ in range(5000):
+        size = chance.randrange(0, 12)
+
+        def numbers(edge, size=size):
+            return [chance.choice([edge, edge, chance.random(), chance.random() * 3]) for _ in range(size)]
+
+        case = {"typical_epsilon": chance.random(), "typical_delta": chance.random(), "top_k": chance.randint(1, 8)}
+        case |= {"margin": chance.random(), "kl_limit": chance.random(), "kl_confidence": chance.random()}
+        case |= {"rule": chance.choice(["typical", "topk", "margin", "kl"])}
+        certainty = numbers(chance.random())
+        floor = min(case["typical_epsilon"], case["typical_delta"] * certainty[0]) if size else 0.0
+        case |= {
+            "match": [chance.random() < 0.6 for _ in range(size)],
+            "protected": [chance.random() < 0.1 for _ in range(size)],
+            "certainty": certainty,
+            "prob": [floor, *numbers(case["typical_epsilon"])[1:]] if size else [],
+            "top_prob": numbers(case["kl_confidence"]),
+            "divergence": numbers(case["kl_limit"]),
+            "gap": numbers(case["margin"]),
+            "rank": [chance.choice([2, 2, 3, case["top_k"], case["top_k"] + 1, None]) for _ in range(size)],
+        }
+        cases.append(case)
+    expected = [read(Case, case).answer() for case in cases]
+    assert run_script(JUDGE_RELAXED, cases) == expected
+    seen = {(case["rule"], verdict) for case, answer in zip(cases, expected) for verdict in answer["verdicts"]}
+    assert seen >= {
+        (rule, v)
+        for rule in ("typical", "topk", "margin", "kl")
+        for v in ("relaxed", "rejected:limit", "rejected:stop")
+    }
 
 
 # Replay -------------------------------------------------------------------------------------------------------------
@@ -120,6 +168,23 @@ def check_replay(trace):
             thetas, (1, 3, 6), ("normalized", "top3"), (False, True)
         )
     ] + [dataclasses.replace(trace.config, rule="exact")]
+    if trace.config.temperature == 0:
+        gaps = [row.argmax_logprob - row.drafted_logprob for round_ in trace.rounds for row in round_.rows[:-1]]
+        configs += [dataclasses.replace(trace.config, rule="topk", top_k=k) for k in (1, 2, 3, 8)]
+        configs += [
+            dataclasses.replace(trace.config, rule="margin", margin=m) for m in (0.0, sorted(gaps)[-1], 0.3, 10.0)
+        ]
+        if trace.rounds[0].vocab_size:
+            configs += [
+                dataclasses.replace(trace.config, rule="typical", typical_epsilon=epsilon, typical_delta=delta)
+                for epsilon, delta in ((0.09, 0.3), (0.0, 0.0), (1.0, 1.0), (0.5, 0.1))
+            ]
+        if trace.config.rule == "kl":
+            seen = [row.divergence for round_ in trace.rounds for row in round_.rows[:-1]]
+            limits = (0.0, sorted(seen)[len(seen) // 2], 0.3, 10.0)
+            configs += [
+                dataclasses.replace(trace.config, rule="kl", kl_limit=limit, kl_confidence=0.99) for limit in limits
+            ]
     settings = [dataclasses.asdict(config) for config in configs]
     expected = [python_replay(trace, config) for config in configs]
     assert run_script(REPLAY_ALL, {"lines": run_lines(trace), "settings": settings}) == expected
@@ -141,9 +206,40 @@ def test_replay_agrees_where_a_stop_id_ends_the_text(hand):
     assert check_replay(trace) == {None, 0}
 
 
-@pytest.mark.parametrize("temperature", [0.0, 0.8])
-def test_replay_agrees_on_a_decoded_run(temperature, make_pair, record):
-    """Real decoding, drawn matches included: above temperature 0 a match is not equality of tokens."""
-    config = DecodeConfig(theta=0.2, window=2, draft_length=6, max_new_tokens=40, temperature=temperature, seed=5)
+@pytest.mark.parametrize(("temperature", "rule"), [(0.0, "fly"), (0.8, "fly"), (0.0, "kl")])
+def test_replay_agrees_on_a_decoded_run(temperature, rule, make_pair, record):
+    """Real decoding, drawn matches included: above temperature 0 a match is not equality of tokens. Under kl the record holds
+    what every rule reads."""
+    config = DecodeConfig(
+        theta=0.2, window=2, draft_length=6, max_new_tokens=40, temperature=temperature, seed=5, rule=rule
+    )
     trace = record(make_pair("llama"), [39, 68, 75, 75, 78, 258, 82, 66, 66, 77], config)
     assert len(check_replay(trace)) > 1
+
+
+def test_what_a_record_does_not_hold_refuses_the_rule(make_pair, record):
+    """Both sides: Python with a sentence, the page with the key of one. A run that was drawn refuses rules of greedy runs."""
+    prompt = [39, 68, 75, 75, 78, 258, 82, 66, 66, 77]
+    trace = record(make_pair("llama"), prompt, DecodeConfig(draft_length=6, max_new_tokens=24))
+    old = dataclasses.replace(
+        trace, rounds=tuple(dataclasses.replace(round_, vocab_size=None) for round_ in trace.rounds)
+    )
+    drawn = record(make_pair("llama"), prompt, DecodeConfig(draft_length=6, max_new_tokens=24, temperature=0.8))
+    refusal = """(() => {
+      const run = newRun(JSON.parse(data.lines[0]));
+      data.lines.slice(1).forEach((line) => readEvent(run, JSON.parse(line)));
+      return ["exact", "fly", ...Object.keys(RULES)].map((rule) => replayRefusal({...run.head.config, rule}, run.head.config, run.rounds));
+    })()"""
+    rules = ["exact", "fly", *LOOSE_RULES]
+    for mine, expected in (
+        (trace, {"kl": "evidence"}),
+        (old, {"kl": "evidence", "typical": "evidence"}),
+        (drawn, dict.fromkeys(("typical", "topk", "margin", "kl"), "drawn")),
+    ):
+        assert run_script(refusal, {"lines": run_lines(mine)}) == [expected.get(rule) for rule in rules]
+        for rule in rules:
+            if rule in expected:
+                with pytest.raises(ConfigError, match="run the prompt again|greedy decoding only"):
+                    replay(mine, dataclasses.replace(mine.config, rule=rule))
+            else:
+                replay(mine, dataclasses.replace(mine.config, rule=rule))

@@ -1,0 +1,166 @@
+"""The engine where a GPU is only lent, call by call, to another process: a ZeroGPU Space.
+
+That process is a copy of this one. What goes over are names, ids and settings, what comes back are rounds: plain data, no
+tensors. The weights were loaded here before the first copy was made, which finds them on its GPU.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing
+from dataclasses import replace
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from explorer.config import DecodeConfig
+from explorer.errors import UserError
+from explorer.prompts import PromptItem
+from explorer.trace import Prompt, Provenance, Round
+from explorer.ui.backend import WARM, Backend
+
+if TYPE_CHECKING:
+    from explorer.analysis.sweep import Measured, PromptRuns, Sweep
+    from explorer.engine.pair import Pair
+    from explorer.engine.registry import KnownPair
+
+LONGEST = 120  # seconds asked for at most, which is what a visitor without an account has in a day
+START = 15  # seconds: a new process, the weights' way to the GPU, the first slow rounds
+PER_TOKEN = (
+    0.06  # seconds that plain decoding of a few billion weights stays below, so that no run is cut for its length
+)
+MARGIN = 5  # seconds before the end at which work stops by itself and keeps what it has
+
+Task = Callable[..., Generator[Any]]
+Lend = Callable[[Task, Callable[..., int]], Task]
+
+
+class LoanOver(UserError):
+    """A run that outlasted the GPU it was lent."""
+
+
+def run_seconds(name: str, prompt_ids: list[int], configs: Sequence[DecodeConfig]) -> int:
+    """How long to ask for the GPU for some runs, from their budgets; arguments as the task's."""
+    tokens = sum(config.max_new_tokens for config in configs)
+    return min(LONGEST, math.ceil(START + PER_TOKEN * tokens))
+
+
+def sweep_seconds(*_: Any) -> int:
+    """A sweep takes what it can get: the prompts that are through by then are kept."""
+    return LONGEST
+
+
+class LoanBackend(Backend):
+    """Every run, comparison and sweep is one call of a lent function; only the pairs it was made with can be run.
+
+    The first round waits for a GPU to come free, and a run cannot be stopped before it.
+    """
+
+    loan_seconds = LONGEST
+
+    def __init__(self, lend: Lend, names: Sequence[str]):
+        """lend: makes of a generator function and the seconds it needs (same arguments) one that runs on a lent GPU.
+
+        names: of the pairs, the default first. They are loaded now, on this thread; raises what load_pair raises.
+        """
+        from explorer.engine.registry import find_pair, load_pair
+        from explorer.pacer.shipped import attach
+
+        super().__init__()
+        self._known = tuple(find_pair(name) for name in names)
+        self._pairs: dict[str, Pair] = {}
+        for known in self._known:
+            self._pairs[known.name] = load_pair(known.name)
+            attach(self._pairs[known.name])
+        self._warm: set[str] = set()  # in a lent process: pairs that have run there
+        self._lent_runs = lend(self._runs, run_seconds)
+        self._lent_sweep = lend(self._sweep, sweep_seconds)
+        self._lent_measure = lend(self._measure, sweep_seconds)
+
+    def pairs(self) -> tuple[KnownPair, ...]:
+        return self._known
+
+    def load(self, name: str) -> Generator[str, None, Pair]:
+        yield ""
+        return self._pairs[name]
+
+    def decode(self, pair: Pair, prompt: Prompt, config: DecodeConfig) -> Iterator[Round]:
+        with closing(self.decode_in_turn(pair, prompt, [config])) as rounds:
+            for _, round_ in rounds:
+                yield round_
+
+    def decode_in_turn(
+        self, pair: Pair, prompt: Prompt, configs: Sequence[DecodeConfig]
+    ) -> Iterator[tuple[int, Round]]:
+        return _received(pair, self._lent_runs(self._name(pair), list(prompt.ids), list(configs)))
+
+    def warm(self, pair: Pair, prompt: Prompt, configs: Sequence[DecodeConfig]) -> Iterator[None]:
+        """Nothing here: the process that runs warms itself up."""
+        yield from ()
+
+    def sweep(
+        self, pair: Pair, items: Sequence[PromptItem], points: Sequence[DecodeConfig]
+    ) -> Iterator[PromptRuns | int]:
+        return _received(pair, self._lent_sweep(self._name(pair), list(items), list(points)))
+
+    def measure(self, pair: Pair, sweep: Sweep, points: Sequence[int]) -> Iterator[tuple[Measured, ...] | int]:
+        return _received(pair, self._lent_measure(self._name(pair), sweep, list(points)))
+
+    def _name(self, pair: Pair) -> str:
+        """What the other process finds the pair by: a record calls a local folder otherwise."""
+        return next(name for name, held in self._pairs.items() if held is pair)
+
+    # In the lent process --------------------------------------------------------------------------------------------
+
+    def _runs(self, name: str, prompt_ids: list[int], configs: list[DecodeConfig]) -> Generator[Any]:
+        """Rounds with the index of their run."""
+        from explorer.engine.decode import decode
+        from explorer.engine.turns import in_turn
+
+        def work(pair: Pair) -> Iterator[tuple[int, Round]]:
+            if len(configs) > 1 or name not in self._warm:  # times that are compared, or a process that is new
+                for config in configs:
+                    list(decode(pair, prompt_ids, replace(config, max_new_tokens=min(WARM, config.max_new_tokens))))
+            self._warm.add(name)
+            return in_turn([decode(pair, prompt_ids, config) for config in configs])
+
+        yield from self._sent(name, run_seconds(name, prompt_ids, configs), work, cut=False)
+
+    def _sweep(self, name: str, items: list[PromptItem], points: list[DecodeConfig]) -> Generator[Any]:
+        yield from self._sent(name, LONGEST, lambda pair: self.sweep_steps(pair, items, points), cut=True)
+
+    def _measure(self, name: str, sweep: Sweep, points: list[int]) -> Generator[Any]:
+        yield from self._sent(name, LONGEST, lambda pair: self.measure_steps(pair, sweep, points), cut=False)
+
+    def _sent(self, name: str, seconds: int, work: Callable[[Pair], Iterator[Any]], cut: bool) -> Generator[Any]:
+        """What runs here, then what the work yields, then the error a user should read, if any: only values cross.
+
+        cut: whether work that outlasts the loan simply ends.
+        """
+        end, pair = monotonic() + seconds - MARGIN, self._pairs[name]
+        pair.lent_device = None  # here it has a device of its own
+        yield pair.provenance()
+        try:
+            with closing(work(pair)) as steps:
+                for step in steps:
+                    yield step
+                    if monotonic() > end:
+                        if cut:
+                            return
+                        raise LoanOver(
+                            f"the GPU was lent for {seconds} seconds and the run was not through: lower the budget or take fewer prompts"
+                        )
+        except UserError as error:
+            yield error
+
+
+def _received(pair: Pair, steps: Generator[Any]) -> Iterator[Any]:
+    """The steps of a lent call; raises the UserError it ended with. Closing the iterator ends it after the step it is in."""
+    with closing(steps):
+        for step in steps:
+            if isinstance(step, Provenance):
+                pair.lent_device = step.device
+            elif isinstance(step, UserError):
+                raise step
+            else:
+                yield step
