@@ -188,6 +188,13 @@ class Callbacks:
         else:
             yield [gr.skip()] * (6 + len(page_knobs()))
 
+    def pick_recording(self, session: Session, name: str) -> Iterator[list[Any]]:
+        """As `open_recording`, but for the run on show: a list that was opened and left says its choice again."""
+        if name == session.shown:
+            yield [gr.skip()] * (6 + len(page_knobs()))
+        else:
+            yield from self.open_recording(session, name)
+
     def open_linked(self, session: Session, event: gr.EventData) -> Iterator[list[Any]]:
         """Show the recorded run that a link names; outputs as `open_recording`."""
         name = str(getattr(event, "run", ""))

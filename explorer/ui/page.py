@@ -82,7 +82,7 @@ def build_page(
                 gr.HTML(f"<p class='lead'>{say('LEAD')}</p>")
             toggle = gr.Button(say("THEME_TOGGLE"), size="sm", variant="secondary", elem_id="theme-toggle")
         toggle.click(None, js=_TOGGLE, api_visibility="private")
-        with gr.Tabs(selected="explore", elem_id="views") as views:
+        with gr.Tabs(selected="explore", overflow_behavior="wrap", elem_id="views") as views:
             explore = _explore(backend, handlers, session, opened, views)
             paces = Paces(recorded)
             compare_tab(backend, explore, MODEL, paces)
@@ -168,7 +168,7 @@ def _explore(
         opening = [view, prompt, pair, *knob_inputs, download, charts]
         # Chosen, or named by a link, or held by a visitor's file.
         found = [picker, *opening]
-        picker.input(handlers.open_recording, [session, picker], found, concurrency_limit=None, **QUIET)
+        picker.input(handlers.pick_recording, [session, picker], found, concurrency_limit=None, **QUIET)
         view.linked(handlers.open_linked, [session], found, concurrency_limit=None, **QUIET)
         read = view.opened(handlers.open_file, [session], found, concurrency_limit=None, **QUIET)
         read.failure(None, js=_REFUSED, api_visibility="private")

@@ -82,8 +82,9 @@ def test_recorded_runs_are_told_apart_and_a_run_of_ones_own_stands_beside_them(r
     page.click("#recordings input")
     page.locator("[role=option]", has_text="Again.").click()
     page.wait_for_selector("#run-view .stamp.recorded")
+    page.wait_for_function("document.querySelector('#prompt textarea').value === 'Again.'")
     page.click("#recordings input")
-    page.locator("[role=option]", has_text="Your own run").click()
+    page.locator("#recordings [role=option]", has_text="Your own run").click()
     page.wait_for_selector("#run-view .stamp:not(.recorded)")
     assert page.locator(".strip .tok").count() == 12
     page.wait_for_function("document.querySelector('#prompt textarea').value === 'Mine.'")

@@ -217,6 +217,13 @@ def test_opening_what_is_not_there_changes_nothing(backend, recorded):
         assert all(value == gr.skip() for value in opened)
 
 
+def test_a_list_that_is_left_as_it_was_resets_nothing(backend, recorded):
+    """Opening the list of runs and leaving it says the run on show again, and took the settings back to the run's."""
+    handlers, session = cb.Callbacks(backend, recorded), cb.Session(shown="a")
+    assert all(value == gr.skip() for value in next(handlers.pick_recording(session, "a")))
+    assert next(handlers.pick_recording(session, "b"))[0]["value"] == session.shown == "b"
+
+
 def test_ones_own_run_can_be_opened_again(backend, recorded):
     """The list of runs was blank after a run, and the run was gone once another was looked at."""
     handlers, session = cb.Callbacks(backend, recorded), cb.Session()
