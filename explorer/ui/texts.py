@@ -708,7 +708,7 @@ TRAIN_SHARDS = "Texts to collect"
 TRAIN_SHARDS_INFO = "The first 16 are never trained on; every figure here is of those."
 TRAIN_TOKENS = "Tokens per text, at most"
 TRAIN_EPOCHS = "Epochs"
-TRAIN_RUN = "Collect and train"
+TRAIN_RUN = "Train"
 TRAIN_CANCEL = "Cancel"
 TRAIN_FILE = "Layer and card (zip)"
 TRAIN_EXPECTED = {
@@ -751,7 +751,7 @@ TRAIN_VIEW: dict[str, Any] = {
     "rules": {"exact": "exact match", "fly": "FLy, θ {theta}, W {window}"},
     "what": {
         "title": "What to expect of it",
-        "text": "A layer made in minutes has seen a few thousand tokens of one kind of prompt. It mostly learns to say the draft's own probabilities in numbers that can be trusted; that it knows more than they do is not to be expected, and the figures below say whether it does. Under exact match it cannot change a text, only where drafts end. Whether that is faster depends on the pair: where a fixed length is right for every text, no layer can win.",
+        "text": "A layer made in minutes has seen a few thousand tokens of one kind of prompt. It mostly learns to say the draft's own probabilities in numbers that can be trusted; that it knows more than they do is not to be expected, and the figures say whether it does. Under exact match it cannot change a text, only where drafts end. Whether that is faster depends on the pair: where a fixed length is right for every text, no layer can win.",
     },
     "loss": {
         "title": "Loss",
