@@ -18,6 +18,7 @@ from torch import Tensor
 
 from explorer.analysis.calibration import calibration
 from explorer.config import DecodeConfig
+from explorer.distill.checkpoint import read_checkpoint
 from explorer.errors import UserError
 from explorer.pacer.card import Card
 from explorer.pacer.data import Round, Text, draft_at, kept, walk
@@ -172,7 +173,7 @@ def training(
     at = {"recipe": json.dumps(asdict(recipe)), "texts": len(texts), "epoch": 0, "group": 0, "step": 0, "best": {}}
     checkpoint, best_weights = folder and folder / "checkpoint.pt", None
     if checkpoint and checkpoint.exists():
-        saved = torch.load(checkpoint, weights_only=True, map_location="cpu")
+        saved = read_checkpoint(checkpoint)
         if any(saved["at"][key] != at[key] for key in ("recipe", "texts")):
             raise UserError(
                 f"{checkpoint} was made with another recipe or other data: name another folder to start anew"

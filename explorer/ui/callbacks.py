@@ -9,16 +9,18 @@ import secrets
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from errno import ENOSPC
 from pathlib import Path
 from time import monotonic
+from traceback import format_tb
 from typing import Any
 
 import gradio as gr
 
 from explorer.cases import Case
 from explorer.config import PRESETS, DecodeConfig, knobs
-from explorer.errors import UserError
+from explorer.errors import UserError, is_out_of_memory
 from explorer.schema import parse_json, read
 from explorer.trace import Trace
 from explorer.ui import charts, lines, texts
@@ -30,6 +32,7 @@ from explorer.ui.messages import told, words
 from explorer.ui.recordings import Recording, run_text, title_of
 from explorer.ui.report import end_event
 from explorer.ui.scripts import IMPORT_LIMIT
+from explorer.ui.typed import title_of_typed, typed_pair
 
 log = logging.getLogger(__name__)
 
@@ -74,6 +77,10 @@ class Session:
         mine = self.layer
         return mine if mine and mine.pair == pair and config.needs_layer and config.rule != "autoregressive" else None
 
+    def forget(self) -> None:
+        """The page is closed: let go of the run, and end what runs."""
+        self.stopping, self.own, self.shown, self.layer = True, None, "", None
+
 
 @dataclass(frozen=True)
 class Request:
@@ -83,6 +90,8 @@ class Request:
     pair: str
     baseline: bool
     config: DecodeConfig
+    title: str = ""  # of the pair
+    crossed: bool = False  # its draft has a vocabulary of its own
 
 
 def ready_pairs(backend: Backend) -> tuple[str, ...]:
@@ -105,13 +114,17 @@ def read_form(pairs: tuple[str, ...], prompt: Any, pair: Any, baseline: Any, *va
 class Callbacks:
     """The page's event handlers over one backend and the recorded runs."""
 
-    def __init__(self, backend: Backend, recorded: tuple[Recording, ...] = ()):
+    def __init__(self, backend: Backend, recorded: tuple[Recording, ...] = (), local_folders: bool = False):
+        """local_folders: whether visitors may type folders of this machine as a pair."""
         self._backend = backend
+        self._local_folders = local_folders
         self._titles = {pair.name: pair.title for pair in backend.pairs()}
         self.recorded = {recording.name: recording for recording in recorded}
         self.pairs = tuple(self._titles)
         self._ready = ready_pairs(backend)
         self._steered = [pair.name for pair in backend.pairs() if pair.has_pacer_layer]
+        self._headed = [pair.name for pair in backend.pairs() if pair.head]
+        self._crossed = [pair.name for pair in backend.pairs() if pair.cross_tokenizer]
 
     def prepare(self, session: Session, *form: Any) -> tuple[Any, ...]:
         """At once, not waiting for anybody: refuse a bad form, else clear the view and turn Run into Stop.
@@ -142,9 +155,15 @@ class Callbacks:
             for event in self._events(session, request):
                 if isinstance(event, Trace):
                     session.own, session.shown = Own(event, text, request.pair), OWN
-                    with _file(event, request.pair, session.run) as path:
+                    with _file(event, session.run) as path:
                         # Gradio has copied the file when it asks for the next value.
-                        yield text, *_buttons(running=False), FREE, gr.update(value=path), self._in_memory(request.pair)
+                        yield (
+                            text,
+                            *_buttons(running=False),
+                            FREE,
+                            gr.update(value=path),
+                            self._in_memory(request.title),
+                        )
                     return
                 text += event
                 if len(text) > sent and monotonic() - sent_at >= UPDATE_SECONDS:
@@ -155,7 +174,7 @@ class Callbacks:
             message = message_of(error)
             text += lines.line({"phase": "failed", "message": message})
             yield text, *_buttons(running=False), FREE, skip, skip
-            raise gr.Error(message, title=words().FAILED_TITLE, print_exception=False) from None
+            raise failure(message) from None
 
     def stop(self, session: Session) -> Any:
         """Ask the run to end after the round it is in; what there is by then is kept."""
@@ -169,8 +188,9 @@ class Callbacks:
             request = self._request(session, prompt, pair, baseline, *values)
             trace = next(event for event in self._events(session, request) if isinstance(event, Trace))
         except Exception as error:
-            raise gr.Error(message_of(error), print_exception=False) from None
-        return {"text": trace.text, "summary": end_event(trace)["summary"], "trace": trace.to_json()}
+            raise failure(message_of(error)) from None
+        notes = list(request.config.notes)
+        return {"text": trace.text, "notes": notes, "summary": end_event(trace)["summary"], "trace": trace.to_json()}
 
     def open_recording(self, session: Session, name: str) -> Iterator[list[Any]]:
         """Show a recorded run or the visitor's own, and set the page to what it was made with.
@@ -179,7 +199,7 @@ class Callbacks:
         """
         if name == OWN and session.own:
             session.shown, own = OWN, session.own
-            with _file(own.trace, own.pair, session.run) as path:
+            with _file(own.trace, session.run) as path:
                 question = lines.question(own.trace.prompt)
                 yield self._opened(session, own.text, question, own.pair, own.trace.config, path)
         elif name in self.recorded:
@@ -209,9 +229,8 @@ class Callbacks:
         try:
             trace = _read_trace(text)
         except UserError as error:
-            # Gradio shows a message as markup, and both the name and the reason may quote the file.
-            message = html.escape(words().IMPORT_REFUSED.format(name=name, reason=told(str(error))))
-            raise gr.Error(message, title=words().IMPORT_TITLE, duration=20, print_exception=False) from None
+            message = words().IMPORT_REFUSED.format(name=name, reason=told(str(error)))
+            raise _error(message, words().IMPORT_TITLE, duration=20) from None
         session.own, session.shown = None, ""
         pair, title = trace.provenance.pair, title_of(trace.provenance.pair, self._titles)
         text = run_text(f"imported {secrets.token_hex(4)}", title, trace, pair in self._ready, imported=True)
@@ -240,16 +259,38 @@ class Callbacks:
 
     def _request(self, session: Session, *form: Any) -> Request:
         """The form, checked; a setting that this pair cannot follow is refused before anything is loaded or cleared."""
-        request = read_form(self.pairs, *form)
+        name = form[1]
+        typed = (
+            typed_pair(name, self._local_folders)
+            if self._backend.takes_typed_pairs and isinstance(name, str) and "," in name and name not in self.pairs
+            else None
+        )
+        request = read_form((*self.pairs, name) if typed else self.pairs, *form)
+        if typed:
+            request = replace(request, title=title_of_typed(typed), crossed=typed.cross_tokenizer)
+        else:
+            request = replace(request, title=self._titles[request.pair], crossed=request.pair in self._crossed)
         own = session.steering(request.pair, request.config)
         if request.config.needs_layer and own is None and request.pair not in self._steered:
-            steered = ", ".join(self._titles[name] for name in self._steered) or "none"
-            raise UserError(texts.NO_PACER_LAYER.format(pair=self._titles[request.pair], pairs=steered))
+            raise UserError(texts.NO_PACER_LAYER.format(pair=request.title, pairs=self._names(self._steered)))
+        if request.config.drafter == "features" and not typed and request.pair not in self._headed:
+            raise UserError(texts.NO_HEAD.format(pair=request.title, pairs=self._names(self._headed)))
         return request
+
+    def _names(self, pairs: list[str]) -> str:
+        return ", ".join(self._titles[name] for name in pairs) or "none"
 
     def _pair(self, name: Any) -> str:
         """The choice of a pair that a run can use at once; for any other pair the default."""
-        return name if name in self._ready else self.pairs[0]
+        if name in self._ready:
+            return name
+        if not self._backend.takes_typed_pairs:
+            return self.pairs[0]
+        try:
+            typed_pair(str(name), self._local_folders)
+        except UserError:
+            return self.pairs[0]
+        return str(name)
 
     def _opened(
         self, session: Session, text: str, prompt: str, pair: str, config: DecodeConfig, file: str | None
@@ -268,12 +309,18 @@ class Callbacks:
 
     def _header(self, session: Session, request: Request) -> str:
         own = session.steering(request.pair, request.config)
-        notes = (texts.OWN_LAYER.format(rule=own.rule),) if own else ()
-        title = self._titles[request.pair]
-        return lines.header(session.run, request.pair, title, request.prompt, request.config, more_notes=notes)
+        return lines.header(
+            session.run,
+            request.pair,
+            request.title,
+            request.prompt,
+            request.config,
+            crossed=request.crossed,
+            more_notes=(texts.OWN_LAYER.format(rule=own.rule),) if own else (),
+        )
 
-    def _in_memory(self, pair: str) -> str:
-        return readiness_html("WARM_READY", self._titles[pair])
+    def _in_memory(self, title: str) -> str:
+        return readiness_html("WARM_READY", title)
 
     def _events(self, session: Session, request: Request) -> Iterator[str | Trace]:
         """The lines of a run as they come about, and its trace at the end (none where it was stopped too early)."""
@@ -355,7 +402,7 @@ def api_judge(
         KNOBS["draft_length"].check(len(case.match))
         return case.answer()
     except UserError as error:
-        raise gr.Error(str(error), print_exception=False) from None
+        raise _error(told(str(error)), words().ERROR_TITLE) from None
 
 
 def _read_trace(text: Any) -> Trace:
@@ -406,16 +453,27 @@ def _buttons(running: bool) -> tuple[Any, Any]:
 
 
 @contextmanager
-def _file(trace: Trace, pair: str, run: str) -> Iterator[str]:
+def _file(trace: Trace, run: str) -> Iterator[str]:
     """The whole record as a file, for as long as Gradio needs to copy it."""
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / f"trace-{file_part(pair)}-{run}.json"
+        path = Path(folder) / f"trace-{file_part(trace.provenance.pair)}-{run}.json"
         trace.save(path)
         yield str(path)
 
 
 def refusal(error: UserError) -> gr.Error:
-    return gr.Error(_sentence(told(str(error))), title=words().ERROR_TITLE, duration=12, print_exception=False)
+    """What a visitor or a program is told about input that cannot be used."""
+    return _error(_sentence(told(str(error))), words().ERROR_TITLE, duration=12)
+
+
+def failure(message: str) -> gr.Error:
+    """What is told about a run that has failed."""
+    return _error(message, words().FAILED_TITLE)
+
+
+def _error(message: str, title: str, **options: Any) -> gr.Error:
+    """Gradio shows a message as markup, and a message may quote what somebody typed or a file holds."""
+    return gr.Error(html.escape(message, quote=False), title=title, print_exception=False, **options)
 
 
 def file_part(pair: str) -> str:
@@ -424,14 +482,16 @@ def file_part(pair: str) -> str:
 
 
 def message_of(error: Exception) -> str:
-    """A failure in words for a person; only what nobody foresaw goes to the log with its traceback."""
+    """A failure in words for a person; of what nobody foresaw the log gets the place, not the words: they may quote a prompt."""
     if isinstance(error, UserError):
         return _sentence(told(str(error)))
     if isinstance(error, gr.Error):  # of the machine that lends a GPU: a quota is spent, no GPU is free
         return str(error.message)
-    if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
+    if is_out_of_memory(error):
         return words().OUT_OF_MEMORY
-    log.exception("a run failed")
+    if isinstance(error, OSError) and error.errno == ENOSPC:
+        return words().DISK_FULL
+    log.error("a run failed: %s\n%s", type(error).__name__, "".join(format_tb(error.__traceback__)))
     return words().UNEXPECTED.format(error=type(error).__name__)
 
 

@@ -19,7 +19,7 @@ from explorer.pieces import text_of
 from explorer.trace import Baseline, Prompt, Round, Trace
 from explorer.ui import lines
 from explorer.ui.backend import WARM, Backend
-from explorer.ui.callbacks import UPDATE_SECONDS, message_of, note, read_form, refusal
+from explorer.ui.callbacks import UPDATE_SECONDS, failure, message_of, note, read_form, refusal
 from explorer.ui.lines import line
 from explorer.ui.messages import told, words
 from explorer.ui.paces import Paces
@@ -41,6 +41,10 @@ class CompareSession:
 
     run: str = ""
     stopping: bool = False
+
+    def forget(self) -> None:
+        """The page is closed: end what runs."""
+        self.stopping = True
 
 
 @dataclass(frozen=True)
@@ -104,7 +108,7 @@ class Comparing:
             message = message_of(error)
             text += line({"phase": "failed", "message": message})
             yield text, *_buttons(running=False)
-            raise gr.Error(message, title=words().FAILED_TITLE, print_exception=False) from None
+            raise failure(message) from None
 
     def stop(self, session: CompareSession) -> Any:
         """Ask the run to end after the round it is in."""

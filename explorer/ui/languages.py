@@ -18,7 +18,15 @@ from explorer.ui import texts, texts_ko
 from explorer.ui.scripts import page_knobs
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "prompts.jsonl"
-TABLES = ("RULE_LABELS", "DRAFTER_LABELS", "ENTROPY_LABELS", "LENGTH_LABELS", "TUNE_SOURCES", "TRAIN_RULES")
+TABLES = (
+    "RULE_LABELS",
+    "DRAFTER_LABELS",
+    "ENTROPY_LABELS",
+    "LENGTH_LABELS",
+    "SCHEDULE_LABELS",
+    "TUNE_SOURCES",
+    "TRAIN_RULES",
+)
 CONSTANTS = (
     "TITLE", "LEAD", "PROMPT_LABEL", "PROMPT_PLACEHOLDER", "EXAMPLES_LABEL", "RECORDINGS_LABEL", "RUN_POLICY", "OWN_RUN", "OWN_FILE", "RUN", "STOP", "DOWNLOAD",
     "THEME_TOGGLE", "CHARTS_LABEL", "SETTINGS", "ADVANCED", "PAIR_LABEL", "PAIR_INFO", "PAIR_FETCHED", "PAIR_MISSING",

@@ -23,6 +23,16 @@ MESSAGES = {
     "Rule {rule} is defined for greedy decoding only: set the temperature to 0, or choose fly or exact": "규칙 {rule}: 그리디 디코딩에만 정의되어 있습니다. 온도를 0으로 하거나 fly 또는 exact를 고르세요",
     "Rule kl compares the draft model's distribution with the target's, and prompt lookup alone has none: choose the drafter model or model+lookup": "규칙 kl은 초안 모델과 목표 모델의 분포를 비교하는데 프롬프트 조회에는 분포가 없습니다. 초안 생성기로 초안 모델이나 둘 다를 고르세요",
     "the GPU was lent for {seconds} seconds and the run was not through: lower the budget or take fewer prompts": "GPU를 빌린 {seconds}초 안에 실행이 끝나지 않았습니다. 예산을 낮추거나 프롬프트를 줄이세요",
+    "{reader} reads a draft model, a feature-fed head is none: choose another one, or the drafter model": "{reader}: 초안 모델을 읽는데 특징 기반 헤드는 초안 모델이 아닙니다. 다른 것을 고르거나 초안 생성기로 초안 모델을 고르세요",
+    "Length policy {length}": "길이 정책 {length}",
+    "Rule kl": "규칙 kl",
+    "Candidate phrases need temperature 0: a phrase is chosen by the target's own choices, which a draw would favour": "후보 구절에는 온도 0이 필요합니다. 구절은 목표 모델 자신의 선택으로 고르며, 샘플링하면 그 선택이 치우칩니다",
+    "Rule kl compares the draft model's distribution with the target's, and a phrase has none: set Candidate phrases to 0": "규칙 kl은 초안 모델과 목표 모델의 분포를 비교하는데 구절에는 분포가 없습니다. 후보 구절을 0으로 하세요",
+    "A feature-fed head drafts from the target's states of one plain pass: set Candidate phrases to 0 and the schedule to serial": "특징 기반 헤드는 목표 모델의 한 번의 단순한 통과에서 나온 상태로 초안을 만듭니다. 후보 구절을 0으로, 일정을 차례로(serial) 하세요",
+    "Schedule pearl is a fixed schedule of greedy rounds: it needs {setting}": "일정 pearl은 그리디 라운드의 고정된 일정입니다. 필요한 설정: {setting}",
+    "Candidate phrases {count}": "후보 구절 {count}",
+    "Temperature {value}": "온도 {value}",
+    "Schedule pearl verifies by the rule exact alone: choose the rule exact, or the schedule serial": "일정 pearl은 정확히 일치 규칙으로만 검증합니다. 규칙 exact나 일정 serial을 고르세요",
     "one of {choices}": "다음 중 하나({choices})",
     "true or false": "예 또는 아니요",
     "a whole number from {low} to {high}": "{low}~{high} 범위의 정수",
@@ -52,7 +62,10 @@ MESSAGES = {
 
 # Templates that stand in texts.py, by their names there.
 NAMED = {
-    "NO_PACER_LAYER": "PACER에는 그 모델 쌍으로 학습한 층이 필요한데 {pair}에는 없습니다(있는 것: {pairs}). 다른 길이 정책을 고르거나 학습 탭에서 층을 학습하세요",
+    "NO_PACER_LAYER": "이 길이 정책에는 그 모델 쌍으로 학습한 PACER 층이 필요한데 {pair}에는 없습니다(있는 것: {pairs}). 다른 길이 정책을 고르거나 학습 탭에서 층을 학습하세요",
+    "NO_HEAD": "EAGLE-3 헤드는 목표 모델에 맞춰 만드는데 {pair}에는 없습니다(있는 것: {pairs}). 모델 쌍에 TARGET,HEAD를 입력하거나 다른 초안 생성기를 고르세요",
+    "TYPED_MISSING": "이 컴퓨터에 없음: {name}. `hf download`로 받거나 목록에서 고르세요",
+    "TYPED_TOO_LONG": "모델 쌍의 이름은 최대 {limit}자입니다",
     "PROMPT_TOO_LONG": "프롬프트가 {size}자입니다. 이 페이지는 {limit}자까지 받습니다. 줄여 주세요",
     "MISSING_INPUT": "{label}: {range}여야 합니다. 입력이 없습니다",
     "TUNE_NOTHING_SWEPT": "측정할 스윕 결과가 없습니다. 먼저 스윕을 실행하세요",

@@ -14,6 +14,7 @@ FAILED_TITLE = "실행에 실패했습니다"
 IMPORT_TITLE = "열지 못했습니다"
 IMPORT_REFUSED = "{name}: 실행 기록이 아닙니다. {reason}"
 UNEXPECTED = "실행에 실패했습니다: {error}. 페이지는 계속 쓸 수 있습니다. 자세한 내용은 서버 로그에 있습니다."
+DISK_FULL = "서버의 디스크가 가득 차서 저장할 수 없습니다. 페이지는 계속 쓸 수 있습니다."
 OUT_OF_MEMORY = (
     "메모리가 부족합니다. 예산이나 초안 길이를 줄이거나 더 작은 모델 쌍을 고르세요. 페이지는 계속 쓸 수 있습니다."
 )
@@ -91,7 +92,7 @@ PAGE: dict[str, str] = {
     "SETTINGS": "설정",
     "ADVANCED": "고급",
     "PAIR_LABEL": "모델 쌍",
-    "PAIR_INFO": "목표 모델과 초안 모델은 같은 어휘를 씁니다.",
+    "PAIR_INFO": "목표 모델과 초안 모델은 같은 어휘를 씁니다. 이 컴퓨터에 있는 다른 쌍은 TARGET,DRAFT, 어휘가 서로 다른 쌍은 TARGET,DRAFT,cross-tokenizer 형식으로 입력하세요.",
     "PAIR_FETCHED": "처음 쓸 때 내려받음",
     "PAIR_MISSING": "이 컴퓨터에 없음",
     "PRESET_LABEL": "느슨한 규칙의 프리셋",
@@ -112,6 +113,7 @@ PAGE: dict[str, str] = {
     "DRAFTER_LABELS.model": "초안 모델",
     "DRAFTER_LABELS.lookup": "프롬프트 조회",
     "DRAFTER_LABELS.model+lookup": "둘 다",
+    "DRAFTER_LABELS.features": "EAGLE-3 헤드",
     "LENGTH_LABELS.fixed": "고정",
     "LENGTH_LABELS.pacer": "PACER",
     "LENGTH_LABELS.confidence": "확률",
@@ -119,6 +121,8 @@ PAGE: dict[str, str] = {
     "LENGTH_LABELS.heuristic": "휴리스틱",
     "LENGTH_LABELS.adaedl": "AdaEDL",
     "LENGTH_LABELS.survival": "생존 확률",
+    "SCHEDULE_LABELS.serial": "하나씩 차례로",
+    "SCHEDULE_LABELS.pearl": "PEARL",
     "ENTROPY_LABELS.normalized": "정규화",
     "ENTROPY_LABELS.top3": "상위 3개",
     "preset.explorer": "탐색기",
@@ -149,7 +153,7 @@ PAGE: dict[str, str] = {
     "window_includes_mismatch.label": "윈도우에 불일치 포함",
     "window_includes_mismatch.help": "공개 코드의 세는 방식: 뒤에 W개가 아니라 W - 1개가 일치하면 됩니다.",
     "drafter.label": "초안 생성기",
-    "drafter.help": "초안 토큰의 출처: 초안 모델, 프롬프트 조회, 또는 조회로 가속한 초안 모델.",
+    "drafter.help": "초안 토큰의 출처: 초안 모델, 프롬프트 조회, 조회로 가속한 초안 모델, 또는 목표 모델 자신의 상태를 입력받는 헤드(EAGLE-3, 사슬형).",
     "length.label": "길이 정책",
     "length.help": "초안을 언제 멈출지 정합니다. fixed: 토큰 K개 뒤. pacer: 블록의 예상 수락률이 임계값보다 낮을 때. confidence: 확률이 낮은 토큰 뒤. "
     "entropy: 엔트로피가 높은 토큰 뒤. heuristic: 지난 라운드의 K에서, 모두 유지되었으면 2를 더하고 아니면 1을 뺍니다. "
@@ -168,6 +172,12 @@ PAGE: dict[str, str] = {
     "statistic.help": "PACER: 블록 점수의 무엇을 임계값과 비교할지 정합니다.",
     "least_draft.label": "최소 초안 길이",
     "least_draft.help": "PACER와 survival: 토큰이 이만큼 모이기 전에는 초안을 끝내지 않습니다. 초안이 W개 이하면 FLy는 아무것도 보류할 수 없습니다.",
+    "phrases.label": "후보 구절",
+    "phrases.help": "Ouroboros(접미 구절): 구절 풀에서 꺼내 초안 뒤에 붙여 같은 목표 패스에서 함께 검증하는 구절의 수. 0이면 쓰지 않습니다.",
+    "phrase_length.label": "구절 길이",
+    "phrase_length.help": "Ouroboros(접미 구절): 구절 하나의 최대 토큰 수.",
+    "schedule.label": "진행 방식",
+    "schedule.help": "serial: 초안을 만든 뒤 검증합니다. pearl: 목표 모델이 검증하는 동안 초안을 계속 만듭니다(PEARL). 여기서는 차례로 실행하고, 동시에 실행할 때의 시간은 모델로 계산합니다.",
     "max_new_tokens.label": "토큰 예산",
     "max_new_tokens.help": "생성할 토큰의 최대 개수. 여기서 텍스트가 끝납니다.",
     "temperature.label": "온도",
@@ -244,7 +254,7 @@ VIEW: dict[str, Any] = {
     },
     "alone": {"name": "목표 모델", "means": "목표 모델이 혼자 씀"},
     "locale": "ko-KR",
-    "origin": {"recorded": "기록된 실행", "imported": "가져온 실행", "live": "실시간 실행", "dtypes": "목표 {target}, 초안 {draft}"},
+    "origin": {"recorded": "기록된 실행", "imported": "가져온 실행", "live": "실시간 실행", "crossed": "두 토크나이저", "dtypes": "목표 {target}, 초안 {draft}"},
     "legend": "기호의 뜻",
     "own_figures": "실행 자체의 수치입니다. 가정한 설정의 수치는 그 설정 옆에 있습니다.",
     "agreed": "초안과 목표 모델이 모든 곳에서 일치했습니다. 이 실행에는 보류할 것이 없습니다. 더 긴 글이나 짧은 이야기 예시에서 더 볼 수 있습니다",
@@ -279,7 +289,7 @@ VIEW: dict[str, Any] = {
         "stop": "종료 토큰: 텍스트가 끝남",
         "draft_gave": "초안 모델의 확률",
         "target_gave": "목표 모델의 확률",
-        "sources": {"lookup": "지금까지의 텍스트에서 찾아 추측함"},
+        "sources": {"lookup": "지금까지의 텍스트에서 찾아 추측함", "phrase pool": "구절 풀의 구절, 초안 뒤에 붙여 시도함", "features": "EAGLE-3 헤드가 목표 모델의 상태로 추측함"},
         "refused": "거부된 초안 토큰",
         "alternatives": "목표 모델의 후보",
         "roles": {"both": "둘 다", "kept": "초안, 유지", "choice": "목표 모델의 선택", "refused": "초안, 거부", "draft": "초안"},
@@ -318,6 +328,7 @@ VIEW: dict[str, Any] = {
         "rejected": "초안 토큰은 {draft}. 정확 규칙에서는 모든 불일치를 거부하므로 목표 모델의 토큰을 씁니다.",
         "discarded": "초안이 위치 {cut}에서 잘렸습니다. 그 뒤는 거부된 토큰을 이어 쓴 것이므로 판정하지 않고 버립니다.",
         "bonus": "초안 토큰 {k}개를 모두 유지했고, 같은 목표 모델 통과에서 토큰 하나를 더 얻습니다.",
+        "bonus_ahead": "남은 초안 토큰이 없어, 목표 모델의 패스는 자신의 다음 토큰만 냈고 그동안 초안 모델은 앞서 나갔습니다.",
         "bonus_no_room": "추측할 자리가 남지 않아 목표 모델이 마지막 토큰을 더합니다.",
         "alone": "초안 없음: 목표 모델이 모든 토큰을 직접 씁니다.",
     },
@@ -330,6 +341,10 @@ VIEW: dict[str, Any] = {
         "kept_note": "{passes}라운드에서 {kept}개 유지, 목표 모델의 토큰 제외",
         "speed": "초당 토큰, 측정",
         "speed_note": "{device}; 프리필과 화면 표시 제외",
+        "overlapped": "초당 토큰, 모델로 계산",
+        "overlapped_note": "초안 모델과 목표 모델을 동시에 실행한다면: 라운드마다 둘 중 긴 시간, 모델마다 이 속도의 장치 하나씩, 통신 시간 없음",
+        "phrases": "구절 풀에서 유지한 토큰",
+        "phrases_note": "초안 뒤에 시도한 구절 {phrases}개",
         "speedup": "일반 그리디 대비 배속, 측정",
         "speedup_note": "일반 그리디 {speed} 토큰/초, 같은 엔진과 프롬프트",
         "drafted": "초안 토큰 {drafted}개의 결과",
@@ -391,7 +406,7 @@ VIEW: dict[str, Any] = {
         "own": "목표",
         "rows": {"position": "위치", "draft": "초안 모델", "target": "목표 모델", "verdict": "판정", "entropy": "목표 모델의 불확실성", "window": "룩어헤드", "blocks": "초안 계속 여부"},
         "agrees": "같음",
-        "sources": {"lookup": "조회"},
+        "sources": {"lookup": "조회", "phrase pool": "구절 풀", "features": "헤드"},
         "was": "실행에서는: {kind}",
         "theta": "θ {theta}",
         "windows": {
@@ -420,6 +435,10 @@ VIEW: dict[str, Any] = {
             "bonus": "모두 유지되어 목표 모델이 더한 토큰은 {token}.",
             "stopped": "{policy}, 토큰 {size}개에서 초안을 끝냄. {score} {mean}, 임계값 {threshold} 미만. 초안이 이미 위치 {cut}에서 잘렸으므로 옳은 판단이었습니다.",
             "stopped_early": "{policy}, 토큰 {size}개에서 초안을 끝냄. {score} {mean}, 임계값 {threshold} 미만. 모두 유지되었으므로 더 유지될 수도 있었습니다.",
+            "phrases": "같은 패스에서 초안 뒤에 구절 풀의 구절 {count}개를 시도했고, 가장 길게 일치한 구절을 씁니다:",
+            "phrase": "{text} {size}개 중 {agreed}개 일치",
+            "ahead_stands": "그동안 초안 모델이 이어 쓴 {text}: 첫 토큰이 목표 모델의 토큰과 같아 그대로 둡니다.",
+            "ahead_falls": "그동안 초안 모델이 이어 쓴 {text}: 이어지지 않아 버립니다.",
         },
     },
     "gauges": {
@@ -470,6 +489,7 @@ VIEW: dict[str, Any] = {
         "reset": "실행의 설정으로 되돌리기",
         "other_pair": "기록의 모델 쌍이 이 컴퓨터에 없어, 다시 실행하면 설정에서 고른 모델 쌍을 씁니다.",
         "refusals": {
+            "pearl": "PEARL의 진행은 정확한 일치에서만 이어집니다. 다른 규칙은 실제로 실행해야 합니다.",
             "alone": "목표 모델 단독 실행에는 판정할 초안이 없습니다. 실제로 실행해야 합니다.",
             "window": "불일치를 포함하는 윈도우에는 W가 1 이상이어야 합니다.",
             "evidence": "이 기록에는 규칙이 읽는 값이 없습니다. 실제로 실행해야 합니다.",
@@ -482,7 +502,7 @@ VIEW: dict[str, Any] = {
         "before": "이전",
         "after": "지금",
         "pair": "모델 쌍",
-        "knobs": {"rule": "규칙", "entropy": "척도", "theta": "θ", "window": "W", "window_includes_mismatch": "윈도우에 불일치 포함", "typical_epsilon": "전형적 수락 ε", "typical_delta": "전형적 수락 δ", "top_k": "상위 k", "margin": "차점 한도", "kl_limit": "KL 한도", "kl_confidence": "KL 확신 한도", "drafter": "초안 생성기", "length": "길이 정책", "draft_length": "초안 길이 K", "max_new_tokens": "토큰 예산", "temperature": "온도", "seed": "시드", "raw_prompt": "원문 프롬프트"},
+        "knobs": {"rule": "규칙", "entropy": "척도", "theta": "θ", "window": "W", "window_includes_mismatch": "윈도우에 불일치 포함", "typical_epsilon": "전형적 수락 ε", "typical_delta": "전형적 수락 δ", "top_k": "상위 k", "margin": "차점 한도", "kl_limit": "KL 한도", "kl_confidence": "KL 확신 한도", "drafter": "초안 생성기", "length": "길이 정책", "draft_length": "초안 길이 K", "phrases": "후보 구절", "phrase_length": "구절 길이", "schedule": "진행 방식", "max_new_tokens": "토큰 예산", "temperature": "온도", "seed": "시드", "raw_prompt": "원문 프롬프트"},
         "tau": "목표 모델 통과당 토큰(τ)",
         "kept": "라운드당 유지된 초안 토큰",
         "speed": "초당 토큰, 측정",
@@ -600,7 +620,7 @@ TUNE_VIEW: dict[str, Any] = {
     },
     "key": "모서리 표시는 추천 점, 테두리는 아래에 표시된 점, 빗금은 한도 밖입니다.",
     "key_partial": "프롬프트 {all}개 중 {done}개의 결과. 모서리 표시는 추천 점, 테두리는 아래에 표시된 점, 빗금은 한도 밖입니다.",
-    "drafters": {"lookup": "프롬프트 조회", "model+lookup": "모델과 조회"},
+    "drafters": {"lookup": "프롬프트 조회", "model+lookup": "모델과 조회", "features": "EAGLE-3 헤드"},
     "point": {
         "recommended": "추천",
         "other": "이 점",
@@ -716,7 +736,7 @@ COMPARE_VIEW: dict[str, Any] = {
     },
     "times": "시간이 쓰인 곳, 측정",
     "same_settings": "A와 B의 설정이 같습니다.",
-    "knobs": {"rule": "규칙", "entropy": "척도", "theta": "θ", "window": "W", "window_includes_mismatch": "윈도우에 불일치 포함", "typical_epsilon": "전형적 수락 ε", "typical_delta": "전형적 수락 δ", "top_k": "상위 k", "margin": "차점 한도", "kl_limit": "KL 한도", "kl_confidence": "KL 확신 한도", "drafter": "초안 생성기", "length": "길이 정책", "draft_length": "초안 길이 K", "block_size": "블록 크기", "threshold": "임계값", "growth": "증가율", "statistic": "통계", "least_draft": "최소 초안 길이"},
+    "knobs": {"rule": "규칙", "entropy": "척도", "theta": "θ", "window": "W", "window_includes_mismatch": "윈도우에 불일치 포함", "typical_epsilon": "전형적 수락 ε", "typical_delta": "전형적 수락 δ", "top_k": "상위 k", "margin": "차점 한도", "kl_limit": "KL 한도", "kl_confidence": "KL 확신 한도", "drafter": "초안 생성기", "length": "길이 정책", "draft_length": "초안 길이 K", "block_size": "블록 크기", "threshold": "임계값", "growth": "증가율", "statistic": "통계", "least_draft": "최소 초안 길이", "phrases": "후보 구절", "phrase_length": "구절 길이", "schedule": "진행 방식"},
     "values": {"fly": "FLy", "typical": "전형적 수락", "topk": "상위 k개", "margin": "근소한 차점", "kl": "KL 한도", "exact": "정확히 일치", "autoregressive": "목표 모델 단독", "normalized": "정규화", "top3": "상위 3개", "true": "예", "false": "아니오"},
 }  # fmt: skip
 

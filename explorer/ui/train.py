@@ -16,7 +16,6 @@ QUIET = {"show_progress": "hidden", "api_visibility": "private"}
 LIVE = {"queue": False, "trigger_mode": "always_last", **QUIET}  # of controls that move
 # One training at a time; runs of other visitors come between its steps, they do not wait for its end.
 ONE = {"concurrency_id": "train", "concurrency_limit": 1}
-KEPT_SECONDS = 6 * 3600  # what is collected and trained is kept so long at most
 
 
 def script() -> str:
@@ -30,7 +29,7 @@ def train_tab(backend: Backend, explore: Explore, views: gr.Tabs) -> None:
     pairs = backend.pairs()
     table = {knob.name: knob for knob in knobs()}
     with gr.Tab(say("TRAIN"), id="train") as tab:
-        session = gr.State(training.TrainSession(), time_to_live=KEPT_SECONDS, delete_callback=training.Training.forget)
+        session = gr.State(training.TrainSession())
         gr.HTML(f"<p class='lead'>{say('TRAIN_LEAD')}</p>", elem_classes="tab-lead")
         with gr.Row(elem_classes="tab-work"):
             with gr.Column(scale=0, min_width=296, elem_classes="tab-rail"):

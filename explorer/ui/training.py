@@ -18,7 +18,7 @@ from explorer.errors import UserError
 from explorer.pacer.progress import Choosing, Epoch, Shard, Step, Trained
 from explorer.ui import texts
 from explorer.ui.backend import Backend
-from explorer.ui.callbacks import OwnLayer, Session, message_of, note, refusal
+from explorer.ui.callbacks import OwnLayer, Session, failure, message_of, note, refusal
 from explorer.ui.controls import config_of
 from explorer.ui.lines import line, short
 from explorer.ui.messages import told, words
@@ -61,6 +61,13 @@ class TrainSession:
     text: str = ""  # of the view; it only grows within a training
     folder: Path | None = None
     layer: OwnLayer | None = None  # the last one trained
+
+    def forget(self) -> None:
+        """The page is closed: let go of what was collected and trained, and end what runs."""
+        self.stopping, self.text, self.layer = True, "", None
+        if self.folder:
+            shutil.rmtree(self.folder, ignore_errors=True)
+        self.folder = None
 
 
 @dataclass(frozen=True)
@@ -146,7 +153,7 @@ class Training:
             message = message_of(error)
             session.text += line({"phase": "failed", "message": message})
             yield session.text, *_buttons(running=False), skip
-            raise gr.Error(message, title=words().FAILED_TITLE, print_exception=False) from None
+            raise failure(message) from None
 
     def cancel(self, session: TrainSession) -> Any:
         """Ask the training to end after the step it is in; whole shards of texts are kept."""
@@ -167,17 +174,12 @@ class Training:
         session.text += line({"used": False})
         return session.text
 
-    @staticmethod
-    def forget(session: TrainSession) -> None:
-        """The visitor is gone: so is what was collected and trained."""
-        if session.folder:
-            shutil.rmtree(session.folder, ignore_errors=True)
-
     def _collected(self, session: TrainSession, asked: Form) -> list[Path]:
         return sorted((session.folder / asked.data).glob("shard-*")) if session.folder else []
 
     def _events(self, session: TrainSession, asked: Form) -> Iterator[str]:
         """The lines of a training as they come about. The keys are read by assets/train.js."""
+        folder = session.folder
         yield line({"phase": "loading"})
         pair = yield from self._load(session, asked.pair)
         if pair is None:
@@ -185,9 +187,9 @@ class Training:
             return
         rule = {"rule": asked.rule, "theta": asked.theta, "window": asked.window}
         plan = self._backend.plan(asked.shards, ROWS, asked.tokens, epochs=asked.epochs, rate=RATE, **rule)
-        layer = session.folder / f"layer-{session.run}"
+        layer = folder / f"layer-{session.run}"
         story = _Story(asked, kept=len(self._collected(session, asked)))
-        steps = self._backend.course(pair, plan, session.folder / asked.data, layer)
+        steps = self._backend.course(pair, plan, folder / asked.data, layer)
         try:
             for step in steps:
                 if isinstance(step, Trained):

@@ -61,7 +61,7 @@ def test_gradios_parts_have_the_same_keys_in_both_languages():
     korean = say.translations_dict["ko"]
     assert set(korean) == set(english())
     assert all(PLACEHOLDER.findall(text) == PLACEHOLDER.findall(korean[key]) for key, text in english().items())
-    names = {"LENGTH_LABELS.pacer", "LENGTH_LABELS.adaedl"}
+    names = {"LENGTH_LABELS.pacer", "LENGTH_LABELS.adaedl", "SCHEDULE_LABELS.pearl"}
     assert {key for key, text in korean.items() if not HANGUL.search(text)} == names
 
 
@@ -91,6 +91,8 @@ def refusals():
     for changes in (
         {"theta": None}, {"theta": 9}, {"window": "x"}, {"rule": "loose"}, {"raw_prompt": 3}, {"seed": -1},
         {"window": 0, "window_includes_mismatch": True}, {"drafter": "lookup", "length": "pacer"},
+        {"drafter": "features", "length": "pacer"}, {"schedule": "pearl"}, {"phrases": 2, "temperature": 0.5}, {"phrases": 2, "rule": "kl"},
+        {"rule": "exact", "schedule": "pearl", "length": "entropy"}, {"drafter": "features", "phrases": 2},
         {"rule": "topk", "temperature": 0.5}, {"rule": "kl", "drafter": "lookup"}, {"margin": 11},
     ):  # fmt: skip
         with pytest.raises(UserError) as refused:
@@ -113,7 +115,7 @@ def test_what_is_refused_or_noted_is_told_in_korean(message, monkeypatch):
     assert not re.search(
         r"[A-Za-z]{4}",
         re.sub(
-            r"\bFLy\b|lookup|pacer|fly|exact|autoregressive|scripted|elsewhere|loose|topk|typical|margin",
+            r"\bFLy\b|lookup|pacer|fly|exact|autoregressive|scripted|elsewhere|loose|topk|typical|margin|pearl|serial",
             "",
             told(message),
         ),

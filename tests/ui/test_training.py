@@ -146,7 +146,10 @@ def test_a_layer_steers_the_visitors_own_runs_and_nobody_elses(handlers, backend
 def test_what_a_visitor_collected_goes_with_them(handlers):
     session = training.TrainSession()
     train(handlers, session)
-    assert session.folder.is_dir()
-    handlers.forget(session)
-    assert not session.folder.exists()
-    handlers.forget(training.TrainSession())
+    folder = session.folder
+    assert folder.is_dir()
+    session.forget()
+    assert not folder.exists()
+    assert (session.folder, session.layer, session.stopping) == (None, None, True)
+    assert "not known" in handlers.expected(session, *form(rule="fly"))
+    training.TrainSession().forget()

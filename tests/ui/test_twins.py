@@ -172,7 +172,8 @@ def check_replay(trace):
         gaps = [row.argmax_logprob - row.drafted_logprob for round_ in trace.rounds for row in round_.rows[:-1]]
         configs += [dataclasses.replace(trace.config, rule="topk", top_k=k) for k in (1, 2, 3, 8)]
         configs += [
-            dataclasses.replace(trace.config, rule="margin", margin=m) for m in (0.0, sorted(gaps)[-1], 0.3, 10.0)
+            dataclasses.replace(trace.config, rule="margin", margin=m)
+            for m in (0.0, sorted(gap for gap in gaps if 0 < gap < 10)[-1], 0.3, 10.0)
         ]
         if trace.rounds[0].vocab_size:
             configs += [
@@ -181,7 +182,7 @@ def check_replay(trace):
             ]
         if trace.config.rule == "kl":
             seen = [row.divergence for round_ in trace.rounds for row in round_.rows[:-1]]
-            limits = (0.0, sorted(seen)[len(seen) // 2], 0.3, 10.0)
+            limits = (0.0, min(sorted(seen)[len(seen) // 2], 10.0), 0.3, 10.0)
             configs += [
                 dataclasses.replace(trace.config, rule="kl", kl_limit=limit, kl_confidence=0.99) for limit in limits
             ]
@@ -204,6 +205,25 @@ def test_replay_agrees_where_a_stop_id_ends_the_text(hand):
     exact, _ = spans(replay(trace, dataclasses.replace(config, theta=0.5)), trace)
     assert exact.tokens == 3, "all three drafted ones, and no bonus behind the stop id"
     assert check_replay(trace) == {None, 0}
+
+
+def test_replay_agrees_where_a_window_ends_in_a_phrase(hand):
+    """At c the target says another token; the window that keeps c reaches into the phrase e f g behind d."""
+    config = DecodeConfig(theta=0.4, window=3, draft_length=4, phrases=2, phrase_length=3, max_new_tokens=7)
+    (exact,) = hand.phrases().rounds
+    wide = dataclasses.replace(config, draft_length=7)
+    loose = hand.round(3, exact.drafted, [0, 1, 8, 3, 4, 5, 19, 7], wide)
+    told = {name: getattr(exact, name) for name in ("requested", "sources", "draft_probs", "branches")}
+    trace = hand.trace([dataclasses.replace(loose, **told)], config, Stop("budget"))
+    assert [str(verdict) for verdict in trace.rounds[0].verdicts[2:4]] == ["deferred", "exact"]
+    assert check_replay(trace) == {None, 0}
+
+
+def test_the_page_refuses_pearls_schedule_under_another_rule(hand):
+    settings = [{"rule": rule, "window": 1} for rule in ("exact", "fly", "autoregressive")]
+    recorded = dataclasses.asdict(hand.pearl().config)
+    refusals = run_script("data[0].map((settings) => replayRefusal(settings, data[1], []))", [settings, recorded])
+    assert refusals == [None, "pearl", "alone"]
 
 
 @pytest.mark.parametrize(("temperature", "rule"), [(0.0, "fly"), (0.8, "fly"), (0.0, "kl")])
