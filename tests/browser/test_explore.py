@@ -239,7 +239,7 @@ def test_another_rule_judges_the_same_rounds_and_brings_its_own_knobs(recorded, 
     assert [page.is_visible(knob) for knob in knobs] == [False] * 4
     page.click("#knob-rule label:has-text('Top k')")
     page.wait_for_selector(".whatif >> text=rule top k instead of FLy")
-    assert [page.is_visible(knob) for knob in knobs] == [True, False, False, False]
+    assert [page.is_visible(knob) for knob in knobs] == [True, False, False, False], "of the rule that is chosen"
     assert lane_marks(page)[:2] == ["E", "L"], "kept at once: relaxed, not deferred"
     assert "within the first 2" in page.inner_text(".card .reason")
     assert "relaxed and kept" in page.inner_text(".round-line")
