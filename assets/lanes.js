@@ -174,8 +174,8 @@ function windows({ round, judged, settings }) {
   return pieces;
 }
 
-// What the length policy compared with its threshold: a key of `scores` and `scored`.
-const scoreOf = (settings) => (settings.length === "pacer" ? settings.statistic : settings.length);
+// What the length policy compared with its threshold: a key of `scores` and `scored`. (A visitor's record may name any policy.)
+const scoreOf = ({ length, statistic }) => (length !== "pacer" && length in TEXT.lanes.policies ? length : statistic);
 
 // A length policy's decisions: the score of each block against the threshold that let it pass or stopped the draft.
 function blocks({ round, settings }, row) {
@@ -215,7 +215,7 @@ function roundSentence(at) {
   });
   if (judged.last === "bonus") parts.push(" ", ...fill(words.bonus, { token: text(round.choice[round.size]) }));
   const stop = round.blocks.find((block) => !block.passed && block.mean !== null), own = round.size - round.fromPool;
-  if (stop) parts.push(" ", say(judged.kept >= own ? words.stopped_early : words.stopped, { policy: TEXT.lanes.policies[settings.length], score: TEXT.lanes.scored[scoreOf(settings)], size: own, mean: number(stop.mean), threshold: number(stop.threshold), cut: judged.kept + 1 }));
+  if (stop) parts.push(" ", say(judged.kept >= own ? words.stopped_early : words.stopped, { policy: TEXT.lanes.policies[settings.length] ?? TEXT.lanes.policies.pacer, score: TEXT.lanes.scored[scoreOf(settings)], size: own, mean: number(stop.mean), threshold: number(stop.threshold), cut: judged.kept + 1 }));
   parts.push(...tried(at), ...meanwhile(at));
   return parts;
 }

@@ -379,7 +379,7 @@ function drawOrigin(provenance) {
     ? provenance.dtype.target : say(words.dtypes, provenance.dtype));
   const day = provenance && new Date(provenance.date).toLocaleDateString(TEXT.locale, { dateStyle: "medium", timeZone: "UTC" });
   origin.replaceChildren(make("b", head.recorded ? "stamp recorded" : "stamp", head.imported ? words.imported : head.recorded ? words.recorded : words.live),
-    make("span", "", head.title), ...(provenance ? [formats, provenance.device, day].map((text) => make("span", "", text)) : []));
+    ...(head.crossed ? [make("b", "stamp crossed", words.crossed)] : []), make("span", "", head.title), ...(provenance ? [formats, provenance.device, day].map((text) => make("span", "", text)) : []));
 }
 
 let spokenAt = 0;

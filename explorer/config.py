@@ -115,9 +115,9 @@ class DecodeConfig:
         str,
         "model",
         "Drafter",
-        "Where drafted tokens come from: the draft model, prompt lookup alone, or the draft model accelerated by lookup "
-        "or by phrases that it makes itself, as Ouroboros does.",
-        choices=("model", "lookup", "model+lookup", "model+phrases"),
+        "Where drafted tokens come from: the draft model, prompt lookup alone, the draft model accelerated by lookup or by phrases "
+        "that it makes itself, as Ouroboros does, or a head fed with the target's own states (EAGLE-3 as a chain).",
+        choices=("model", "lookup", "model+lookup", "model+phrases", "features"),
     )
     length: str = _knob(
         str,
@@ -191,7 +191,11 @@ class DecodeConfig:
             raise ConfigError(
                 f"Length policy {self.length} needs a draft model, prompt lookup alone has none: choose the drafter model or model+lookup"
             )
-
+        if self.drafter == "features" and (self.needs_layer or self.rule == "kl"):
+            raise ConfigError(
+                f"{f'Length policy {self.length}' if self.needs_layer else 'Rule kl'} reads a draft model, a feature-fed head is none: "
+                "choose another one, or the drafter model"
+            )
         if self.temperature and self.rule in LOOSE_RULES and LOOSE_RULES[self.rule].greedy_only:
             raise ConfigError(
                 f"Rule {self.rule} is defined for greedy decoding only: set the temperature to 0, or choose fly or exact"
@@ -211,6 +215,11 @@ class DecodeConfig:
         if self.drafter == "model+phrases" and self.temperature:
             raise ConfigError(
                 "Drafter model+phrases needs temperature 0: it confirms phrases by the draft model's own choices"
+            )
+        if self.drafter == "features" and (self.phrases or self.schedule == "pearl"):
+            # Branches leave no states for the head, and while the target verifies there are none yet.
+            raise ConfigError(
+                "A feature-fed head drafts from the target's states of one plain pass: set Candidate phrases to 0 and the schedule to serial"
             )
         if self.schedule == "pearl":
             self._check_pearl()

@@ -16,14 +16,16 @@ from pathlib import Path
 from typing import Any, Literal
 
 from explorer.config import ENTROPY_MAXIMUM, DecodeConfig
+from explorer.files import write_whole
 from explorer.pieces import text_of
 from explorer.schema import MAX_FLOAT, MAX_INT, OMIT_EMPTY, OMIT_NONE, SchemaError, parse_json, read, write
 from explorer.verdicts import LOOSE_RULES, Evidence, Judgement, Verdict, judge_evidence
 
 SCHEMA_VERSION = 1
 MAX_FILE_BYTES = 64 * 2**20
+MAX_TEXT_BYTES = 2**21  # of the output: one long token repeated makes gigabytes of text from a small file
 
-Source = Literal["model", "lookup", "drafted phrase", "phrase pool"]
+Source = Literal["model", "lookup", "drafted phrase", "phrase pool", "features"]
 StopReason = Literal["stop_id", "stop_string", "budget", "user"]
 
 
@@ -343,6 +345,8 @@ class Provenance:
     threads: int
     versions: dict[str, str]  # of the libraries
     date: str  # ISO 8601, UTC
+    head: str | None = None  # the feature-fed head of the target, where the pair has one
+    cross_tokenizer: bool = False  # the draft has a vocabulary of its own: its text was tokenised again for the target
 
     def __post_init__(self) -> None:
         _require(self.threads > 0, "threads must be at least 1")
@@ -418,6 +422,8 @@ class Trace:
             _require(round_.protected == touched, f"{place}: protected is not where a stop id is involved")
         budget = self.config.max_new_tokens
         _require(len(self.output_ids) <= budget, "more tokens than the budget")
+        size = sum(len(self.vocabulary[token]) for token in self.output_ids)
+        _require(size <= MAX_TEXT_BYTES, f"the text has {size:,} bytes, a run's at most {MAX_TEXT_BYTES:,}")
         _require(self.partial == (self.stop.reason == "user"), "partial must be set where the user stopped, only there")
         if self.stop.reason == "budget":
             _require(len(self.output_ids) == budget, "stopped at the budget before it was spent")
@@ -470,10 +476,8 @@ class Trace:
         return write(self)
 
     def save(self, path: str | Path) -> None:
-        """Write one JSON file; every float reads back bit-equal."""
-        Path(path).write_text(
-            json.dumps(self.to_json(), ensure_ascii=False, allow_nan=False, separators=(",", ":")), encoding="utf-8"
-        )
+        """Write one JSON file, complete or not at all; every float reads back bit-equal."""
+        write_whole(path, json.dumps(self.to_json(), ensure_ascii=False, allow_nan=False, separators=(",", ":")))
 
     @classmethod
     def load(cls, path: str | Path) -> Trace:

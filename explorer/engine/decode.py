@@ -10,7 +10,9 @@ import torch
 
 from explorer.config import DecodeConfig
 from explorer.engine import ranking
+from explorer.engine.cross import CrossDrafter, CrossTokenizer, TextSide
 from explorer.engine.draft import Draft, Drafter, ModelDrafter
+from explorer.engine.features import FeatureDrafter
 from explorer.engine.lengths import LengthPolicy, make_length_policy
 from explorer.engine.lookup import LookupDrafter, LookupModelDrafter
 from explorer.engine.measure import measure
@@ -79,7 +81,7 @@ class Sides:
         if (config.phrases or config.drafter == "model+phrases") and not alone:
             self._pool = PhrasePool(config.phrase_length, pair.stop_ids) if pool is None else pool
         self._sampler = Sampler(config.temperature, config.seed, pair.target.device)
-        self.target = pair.target.open()
+        self.target = pair.open_target(features=not alone and config.drafter == "features")
         self.drafter = None if alone else make_drafter(pair, self.target, config, self._sampler, self._pool)
         self.clock = Clock(pair.target.device)
         self._prefill_seconds = self._forward_seconds = 0.0  # of the first round; of all rounds so far
@@ -88,6 +90,7 @@ class Sides:
         """Read the prompt without its last token."""
         self.clock.lap()
         self.target.prefill(torch.tensor(ids, dtype=torch.long, device=self.target.language_model.device))
+        self._observe()
         if self.drafter:
             self.drafter.prefill(ids)
         self._prefill_seconds = self.clock.lap()
@@ -121,6 +124,7 @@ class Sides:
         else:
             logits = target.feed(trunk, rows=len(draft) + 1)  # [K + 1, V]
             argmax = ranking.argmax(logits)
+        self._observe()
         q = torch.stack(draft.distributions[: len(draft)]).to(drafted.device) if draft.distributions else None
         outcome = self._sampler.verify(logits, argmax, drafted, q)
         rows, match, replacement = measure(logits, argmax, drafted, *outcome, q if config.rule == "kl" else None)
@@ -174,6 +178,11 @@ class Sides:
             self._pool.salvage(attempt.draft.ids, attempt.match, judgement.cut)
         self._pool.correct(attempt.key, attempt.branches)
         self._pool.read(output, new)
+
+    def _observe(self) -> None:
+        """Show the states that the target has just left behind to the drafter that asked for them."""
+        if self.target.tapped is not None:
+            self.drafter.observe(self.target)
 
     def settle(self, length: int) -> None:
         """Keep the first `length` tokens of the sequence: a round is over. What PEARL's draft holds ahead may stand."""
@@ -250,11 +259,16 @@ def make_drafter(
     """
     if config.drafter == "lookup":
         return LookupDrafter(sampler, pair.vocab_size, pair.stop_ids)
+    if config.drafter == "features":
+        return FeatureDrafter(pair.head, sampler, pair.stop_ids, entropies=config.length in ("entropy", "adaedl"))
     kind = LookupModelDrafter if config.drafter == "model+lookup" else ModelDrafter
+    entropies = config.length in ("entropy", "adaedl")
+    if pair.draft_side:
+        return cross_drafter(pair, kind, config, entropies)
     # PEARL's draft is meant for a device of its own, so it never works in the target's cache.
     makes_phrases = config.drafter == "model+phrases"
     context = pair.open_draft(target, config.needs_layer, alone=config.schedule == "pearl", branches=makes_phrases)
-    wanted = {"entropies": config.length in ("entropy", "adaedl"), "distributions": config.rule == "kl"}
+    wanted = {"entropies": entropies, "distributions": config.rule == "kl"}
     if makes_phrases:
         return PhraseDrafter(
             context,
@@ -266,6 +280,29 @@ def make_drafter(
             **wanted,
         )
     return kind(context, sampler, pair.stop_ids, **wanted)
+
+
+def cross_drafter(pair: Pair, kind: type[ModelDrafter], config: DecodeConfig, entropies: bool) -> CrossDrafter:
+    """The drafter of a pair whose draft has a vocabulary of its own; raises CrossTokenizer for what reads its own tokens."""
+    readers = {
+        f"length policy {config.length}": config.needs_layer,
+        "rule kl": config.rule == "kl",
+        "schedule pearl": config.schedule == "pearl",
+        "drafter model+phrases": config.drafter == "model+phrases",
+    }
+    for reader in (name for name, needed in readers.items() if needed):
+        raise CrossTokenizer(
+            f"{reader} reads the draft's own tokens, and those of a cross-tokenizer pair are not the target's: choose another one"
+        )
+    own = pair.draft_side
+    return CrossDrafter(
+        kind(pair.draft.open(), Sampler(0.0, config.seed, pair.draft.device), own.stop_ids, entropies=entropies),
+        TextSide(pair.tokenizer, pair.vocabulary),
+        TextSide(own.tokenizer, own.vocabulary),
+        pair.stop_ids,
+        pair.vocab_size,
+        greedy=config.temperature == 0,
+    )
 
 
 def check_prompt(pair: Pair, prompt_ids: list[int], config: DecodeConfig) -> None:

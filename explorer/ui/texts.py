@@ -37,7 +37,7 @@ CHARTS = {
 SETTINGS = "Settings"
 ADVANCED = "Advanced"
 PAIR_LABEL = "Model pair"
-PAIR_INFO = "Target and draft share one vocabulary."
+PAIR_INFO = "Target and draft share one vocabulary. Type TARGET,DRAFT for others on this machine, and TARGET,DRAFT,cross-tokenizer for two vocabularies."
 PRESET_LABEL = "Preset of the loose rule"
 PRESET_CUSTOM = "Custom"
 BASELINE_LABEL = "Compare with plain greedy"
@@ -56,6 +56,7 @@ DRAFTER_LABELS = {
     "lookup": "Prompt lookup",
     "model+lookup": "Both",
     "model+phrases": "Model with phrases",
+    "features": "EAGLE-3 head",
 }
 LENGTH_LABELS = {
     "fixed": "Fixed",
@@ -79,6 +80,9 @@ WARM_READY = "in memory."
 WARM_FAILED = "could not be loaded ahead"
 
 NO_PACER_LAYER = "this length policy needs a PACER layer trained for its pair, and none ships for {pair} (there is one for: {pairs}). Choose another length policy"
+NO_HEAD = "An EAGLE-3 head is made for its target, and none ships for {pair} (there is one for: {pairs}). Type TARGET,HEAD as the pair, or choose another drafter"
+TYPED_MISSING = "not on this machine: {name}. Get it with `hf download`, or choose one of the list"
+TYPED_TOO_LONG = "the name of a pair has at most {limit} characters"
 PROMPT_TOO_LONG = "the prompt has {size:,} characters, this page takes at most {limit:,}: shorten it"
 IMPORT_REFUSED = "{name} is no record of a run: {reason}"
 IMPORT_TITLE = "Nothing was opened"
@@ -87,6 +91,7 @@ UNEXPECTED = "The run failed: {error}. The page goes on working; the server's lo
 OUT_OF_MEMORY = (
     "Out of memory: lower the budget or the draft length, or choose a smaller pair. The page goes on working."
 )
+DISK_FULL = "The server's disk is full, so nothing could be saved. The page goes on working."
 ERROR_TITLE = "Nothing was run"
 FAILED_TITLE = "The run failed"
 
@@ -125,7 +130,7 @@ VIEW: dict[str, Any] = {
     },
     "alone": {"name": "target", "means": "written by the target alone"},
     "locale": "en-GB",
-    "origin": {"recorded": "Recorded run", "imported": "Imported run", "live": "Live run", "dtypes": "target {target}, draft {draft}"},
+    "origin": {"recorded": "Recorded run", "imported": "Imported run", "live": "Live run", "crossed": "Two tokenizers", "dtypes": "target {target}, draft {draft}"},
     "legend": "What the marks mean",
     "own_figures": "Figures of the run itself; those of the what-if stand beside its settings.",
     "agreed": "Draft and target agreed everywhere: nothing to defer in this run. A longer text, or the example A short story, shows more",
@@ -160,7 +165,7 @@ VIEW: dict[str, Any] = {
         "stop": "stop token: ends the text",
         "draft_gave": "draft gave it",
         "target_gave": "target gave it",
-        "sources": {"lookup": "drafted by looking it up in the text so far", "drafted phrase": "from a phrase of the pool, confirmed by the draft model", "phrase pool": "from a phrase of the pool, tried behind the draft"},
+        "sources": {"lookup": "drafted by looking it up in the text so far", "drafted phrase": "from a phrase of the pool, confirmed by the draft model", "phrase pool": "from a phrase of the pool, tried behind the draft", "features": "drafted by an EAGLE-3 head from the target's own states"},
         "refused": "Refused draft token",
         "alternatives": "What the target considered",
         "roles": {"both": "both", "kept": "draft's, kept", "choice": "target's own", "refused": "draft's, refused", "draft": "draft's"},
@@ -278,7 +283,7 @@ VIEW: dict[str, Any] = {
         "own": "own",
         "rows": {"position": "Position", "draft": "Draft says", "target": "Target says", "verdict": "Verdict", "entropy": "Target's doubt", "window": "Look-ahead", "blocks": "Draft goes on"},
         "agrees": "the same",
-        "sources": {"lookup": "looked up", "drafted phrase": "drafted phrase", "phrase pool": "phrase pool"},
+        "sources": {"lookup": "looked up", "drafted phrase": "drafted phrase", "phrase pool": "phrase pool", "features": "by the head"},
         "was": "in the run: {kind}",
         "theta": "θ {theta}",
         "windows": {
@@ -551,7 +556,7 @@ TUNE_VIEW: dict[str, Any] = {
     },
     "key": "A corner marks the recommended point, a frame the one shown below, hatching what lies outside the limit.",
     "key_partial": "Over {done} of {all} prompts. A corner marks the recommended point, a frame the one shown below, hatching what lies outside the limit.",
-    "drafters": {"lookup": "prompt lookup", "model+lookup": "model and lookup", "model+phrases": "model with phrases"},
+    "drafters": {"lookup": "prompt lookup", "model+lookup": "model and lookup", "model+phrases": "model with phrases", "features": "EAGLE-3 head"},
     "point": {
         "recommended": "Recommended",
         "other": "This point",

@@ -21,8 +21,8 @@ def test_figures_of_a_run_ended_by_a_stop_id(hand):
     assert summary.tau == pytest.approx(8 / 3)
     assert summary.drafted == 3 + 3 + 2
     assert summary.counts == {
-        Verdict.EXACT: 5, Verdict.DEFERRED: 1, Verdict.STOP: 0, Verdict.GATE: 1, Verdict.WINDOW: 0, Verdict.EDGE: 0,
-        Verdict.REJECTED: 0, Verdict.DISCARDED: 1,
+        Verdict.EXACT: 5, Verdict.DEFERRED: 1, Verdict.RELAXED: 0, Verdict.STOP: 0, Verdict.GATE: 1, Verdict.WINDOW: 0,
+        Verdict.EDGE: 0, Verdict.LIMIT: 0, Verdict.REJECTED: 0, Verdict.DISCARDED: 1,
     }  # fmt: skip
     assert sum(summary.counts.values()) == summary.drafted
     assert summary.kept == 3 + 1 + 2

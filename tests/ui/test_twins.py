@@ -172,7 +172,8 @@ def check_replay(trace):
         gaps = [row.argmax_logprob - row.drafted_logprob for round_ in trace.rounds for row in round_.rows[:-1]]
         configs += [dataclasses.replace(trace.config, rule="topk", top_k=k) for k in (1, 2, 3, 8)]
         configs += [
-            dataclasses.replace(trace.config, rule="margin", margin=m) for m in (0.0, sorted(gaps)[-1], 0.3, 10.0)
+            dataclasses.replace(trace.config, rule="margin", margin=m)
+            for m in (0.0, sorted(gap for gap in gaps if 0 < gap < 10)[-1], 0.3, 10.0)
         ]
         if trace.rounds[0].vocab_size:
             configs += [
@@ -181,7 +182,7 @@ def check_replay(trace):
             ]
         if trace.config.rule == "kl":
             seen = [row.divergence for round_ in trace.rounds for row in round_.rows[:-1]]
-            limits = (0.0, sorted(seen)[len(seen) // 2], 0.3, 10.0)
+            limits = (0.0, min(sorted(seen)[len(seen) // 2], 10.0), 0.3, 10.0)
             configs += [
                 dataclasses.replace(trace.config, rule="kl", kl_limit=limit, kl_confidence=0.99) for limit in limits
             ]
