@@ -116,7 +116,7 @@ class DecodeConfig:
         "model",
         "Drafter",
         "Where drafted tokens come from: the draft model, prompt lookup alone, the draft model accelerated by lookup or by phrases "
-        "that it makes itself, as Ouroboros does, or a head fed with the target's own states (EAGLE-3 as a chain).",
+        "that it makes itself (Ouroboros), or a head fed with the target's own states (EAGLE-3 as a chain).",
         choices=("model", "lookup", "model+lookup", "model+phrases", "features"),
     )
     length: str = _knob(
@@ -212,14 +212,14 @@ class DecodeConfig:
             raise ConfigError(
                 "Rule kl compares the draft model's distribution with the target's, and a phrase has none: set Candidate phrases to 0"
             )
-        if self.drafter == "model+phrases" and self.temperature:
-            raise ConfigError(
-                "Drafter model+phrases needs temperature 0: it confirms phrases by the draft model's own choices"
-            )
         if self.drafter == "features" and (self.phrases or self.schedule == "pearl"):
             # Branches leave no states for the head, and while the target verifies there are none yet.
             raise ConfigError(
                 "A feature-fed head drafts from the target's states of one plain pass: set Candidate phrases to 0 and the schedule to serial"
+            )
+        if self.drafter == "model+phrases" and self.temperature:
+            raise ConfigError(
+                "Drafter model+phrases needs temperature 0: it confirms phrases by the draft model's own choices"
             )
         if self.schedule == "pearl":
             self._check_pearl()

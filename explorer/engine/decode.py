@@ -259,14 +259,14 @@ def make_drafter(
     """
     if config.drafter == "lookup":
         return LookupDrafter(sampler, pair.vocab_size, pair.stop_ids)
-    if config.drafter == "features":
-        return FeatureDrafter(pair.head, sampler, pair.stop_ids, entropies=config.length in ("entropy", "adaedl"))
-    kind = LookupModelDrafter if config.drafter == "model+lookup" else ModelDrafter
     entropies = config.length in ("entropy", "adaedl")
+    if config.drafter == "features":
+        return FeatureDrafter(pair.head, sampler, pair.stop_ids, entropies=entropies)
+    kind = LookupModelDrafter if config.drafter == "model+lookup" else ModelDrafter
     if pair.draft_side:
         return cross_drafter(pair, kind, config, entropies)
-    # PEARL's draft is meant for a device of its own, so it never works in the target's cache.
     makes_phrases = config.drafter == "model+phrases"
+    # PEARL's draft is meant for a device of its own, so it never works in the target's cache.
     context = pair.open_draft(target, config.needs_layer, alone=config.schedule == "pearl", branches=makes_phrases)
     wanted = {"entropies": entropies, "distributions": config.rule == "kl"}
     if makes_phrases:

@@ -459,8 +459,8 @@ TUNE_LEAD = (
     "Greedy decoding is deterministic, so every distinct round is computed once, whatever the number of points."
 )
 TUNE_LOAN = (
-    "This Space lends a GPU for at most two minutes at a time, out of each visitor's daily quota. A sweep keeps the prompts that are "
-    "through by then; longer sweeps, and training PACER's layer, need a machine of your own: python -m explorer sweep, python -m explorer pacer."
+    "On this Space a sweep is lent a GPU for one minute, out of your daily quota, and keeps the prompts that are through by then. "
+    "Longer sweeps, and training PACER's layer, need a machine of your own: python -m explorer sweep, python -m explorer pacer."
 )
 TUNE_PROMPTS = "Prompts"
 TUNE_SOURCES = {

@@ -85,7 +85,8 @@ PAGE: dict[str, str] = {
     "window_includes_mismatch.label": "윈도우에 불일치 포함",
     "window_includes_mismatch.help": "공개 코드의 세는 방식: 뒤에 W개가 아니라 W - 1개가 일치하면 됩니다.",
     "drafter.label": "초안 생성기",
-    "drafter.help": "초안 토큰의 출처: 초안 모델, 프롬프트 조회, 조회로, 또는 Ouroboros처럼 스스로 만든 구절로 가속한 초안 모델, 또는 목표 모델 자신의 상태를 입력받는 헤드(EAGLE-3, 사슬형).",
+    "drafter.help": "초안 토큰의 출처: 초안 모델, 프롬프트 조회, 조회로 가속한 초안 모델, Ouroboros처럼 스스로 만든 구절로 가속한 초안 모델, "
+    "또는 목표 모델 자신의 상태를 입력받는 헤드(EAGLE-3, 사슬형).",
     "length.label": "길이 정책",
     "length.help": "초안을 언제 멈출지 정합니다. fixed: 토큰 K개 뒤. pacer: 블록의 예상 수락률이 임계값보다 낮을 때. confidence: 확률이 낮은 토큰 뒤. "
     "entropy: 엔트로피가 높은 토큰 뒤. heuristic: 지난 라운드의 K에서, 모두 유지되었으면 2를 더하고 아니면 1을 뺍니다. "
@@ -128,7 +129,7 @@ PAGE: dict[str, str] = {
     "COMPARE_ADOPT": "탐색 탭의 설정 가져오기",
     "TUNE": "조정",
     "TUNE_LEAD": "여러 프롬프트에 걸쳐 θ와 W를 바꿔 보며 느슨함이 얻는 것과 치르는 것을 보고, 한도 안에서 가장 빠른 점을 고릅니다. 그리디 디코딩은 결정적이므로 점이 몇 개든 서로 다른 라운드는 한 번씩만 계산합니다.",
-    "TUNE_LOAN": "이 스페이스는 방문자의 하루 할당량에서 GPU를 한 번에 최대 2분 동안 빌려 줍니다. 그때까지 끝난 프롬프트는 남습니다. 더 긴 스윕과 PACER 층 학습에는 자신의 컴퓨터가 필요합니다: python -m explorer sweep, python -m explorer pacer.",
+    "TUNE_LOAN": "이 스페이스에서 스윕은 하루 할당량에서 GPU를 1분 동안 빌려 쓰며, 그때까지 끝난 프롬프트는 남습니다. 더 긴 스윕과 PACER 층 학습에는 자신의 컴퓨터가 필요합니다: python -m explorer sweep, python -m explorer pacer.",
     "TUNE_SOURCES.checkable": "제공된 프롬프트, 정답 확인 가능",
     "TUNE_SOURCES.examples": "예시 프롬프트",
     "TUNE_SOURCES.own": "내 프롬프트",
