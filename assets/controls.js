@@ -22,11 +22,9 @@ function connectControls(root, onSettings) {
   }, true);
   // The knobs of a rule stand there only while it is chosen; FLy's, the page's own subject, always.
   const shown = make("style", "", Object.entries(RULES).filter(([rule]) => rule !== "fly").flatMap(([rule, { knobs }]) =>
-    knobs.map((name) => `#rail:not([data-rule="${rule}"]) #knob-${name} { display: none; }`)).join("\n"));
+    knobs.map((name) => `#rail:not(:has(#knob-rule input[value="${rule}"]:checked)) #knob-${name} { display: none; }`)).join("\n"));
   if (!props.alone) document.head.append(shown); // a page of its own has no such knobs, and takes no style from a script
   document.addEventListener("explorer-controls", ({ detail }) => {
-    const rail = document.getElementById("rail");
-    if (rail) rail.dataset.rule = detail.rule;
     onSettings(detail);
     settle();
   });
