@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 PY := $(VENV)/bin/python
 
-.PHONY: run test test-fast test-slow lint bench clean
+.PHONY: run test test-fast test-slow load fuzz newest lint bench clean
 
 run: $(VENV)/.run-ready
 	$(PY) app.py
@@ -16,6 +16,16 @@ test-fast: $(VENV)/.test-ready
 
 test-slow: $(VENV)/.test-ready
 	$(PY) -m pytest -m slow
+
+load: $(VENV)/.test-ready
+	$(PY) tests/load.py
+
+fuzz: $(VENV)/.test-ready
+	$(PY) tests/fuzz.py
+
+# The newest release of every range in the requirements, in a virtual environment that is removed again.
+newest:
+	PYTHON=$(PYTHON) tests/newest.sh
 
 lint: $(VENV)/.test-ready
 	$(VENV)/bin/ruff check . && $(VENV)/bin/ruff format --check .

@@ -26,7 +26,7 @@ def _lent_backend():
     return LoanBackend(lambda task, seconds: spaces.GPU(duration=seconds)(task), names)
 
 
-demo = build_page(_lent_backend() if ON_ZERO_GPU else None, warm=True)
+demo = build_page(_lent_backend() if ON_ZERO_GPU else None, warm=True, local_folders=not ON_SPACE)
 
 
 class _Parser(argparse.ArgumentParser):

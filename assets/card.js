@@ -71,7 +71,7 @@ function reason({ run, round, position, judged, settings }) {
   const key = {
     exact: () => (settings.temperature > 0 ? "exact_sampled" : "exact"),
     deferred: () => (values.n ? "deferred" : "deferred_alone"),
-    bonus: () => (settings.rule === "autoregressive" ? "alone" : round.size ? "bonus" : "bonus_no_room"),
+    bonus: () => (settings.rule === "autoregressive" ? "alone" : round.size ? "bonus" : round.ahead.length ? "bonus_ahead" : "bonus_no_room"),
   }[verdict]?.() ?? verdict;
   return fill(sentences[key][settings.rule] ?? sentences[key], values); // what another rule than FLy decides has a sentence for each
 }

@@ -160,7 +160,8 @@ function pointOf(config) {
 
 function settingsOf(config) {
   if (config.rule === "autoregressive") return "";
-  const parts = [knobValue(config.rule), ...pointOf(config), `K ${config.draft_length}`, ...(config.length === "fixed" ? [] : [config.length]), ...(config.drafter === "model" ? [] : [config.drafter])];
+  const parts = [knobValue(config.rule), ...pointOf(config), `K ${config.draft_length}`, ...(config.length === "fixed" ? [] : [config.length]), ...(config.drafter === "model" ? [] : [config.drafter]),
+    ...(config.phrases ? [`${TEXT.knobs.phrases} ${config.phrases}`] : []), ...(config.schedule === "pearl" ? ["PEARL"] : [])];
   return parts.join(", ");
 }
 

@@ -1,10 +1,11 @@
 // Figures over all rounds of a run, from the rounds alone. Pure; knows no page.
 
-// By drafted position j: how many rounds drafted it, reached it (all before it kept), and kept it.
+// By drafted position j: how many rounds drafted it, reached it (all before it kept), and kept it. A phrase was picked for
+// agreeing furthest, so its tokens say nothing of acceptance and are left out.
 function acceptanceByPosition(rounds) {
   const positions = [];
-  for (const { size, judged } of rounds) {
-    for (let j = 0; j < size && j <= judged.kept; j++) {
+  for (const { size, fromPool, judged } of rounds) {
+    for (let j = 0; j < size - fromPool && j <= judged.kept; j++) {
       positions[j] ??= { reached: 0, kept: 0 };
       positions[j].reached += 1;
       if (j < judged.kept) positions[j].kept += 1;

@@ -203,7 +203,7 @@ function roundSentence(at) {
   const words = TEXT.lanes.sentence;
   const text = (token) => quote(run.pieces[token].text);
   const parts = [];
-  if (!round.size) return fill(words.alone, { token: text(round.choice[0]) });
+  if (!round.size) return [...fill(words.alone, { token: text(round.choice[0]) }), ...meanwhile(at)];
   parts.push(...fill(words.kept, { kept: judged.kept, size: round.size }));
   disagreements(round).filter((position) => position <= judged.kept && position < round.size).forEach((position) => {
     const verdict = judged.verdicts[position];
@@ -214,7 +214,24 @@ function roundSentence(at) {
     }));
   });
   if (judged.last === "bonus") parts.push(" ", ...fill(words.bonus, { token: text(round.choice[round.size]) }));
-  const stop = round.blocks.find((block) => !block.passed && block.mean !== null);
-  if (stop) parts.push(" ", say(judged.cut === null ? words.stopped_early : words.stopped, { policy: TEXT.lanes.policies[settings.length] ?? TEXT.lanes.policies.pacer, score: TEXT.lanes.scored[scoreOf(settings)], size: round.size, mean: number(stop.mean), threshold: number(stop.threshold), cut: judged.kept + 1 }));
+  const stop = round.blocks.find((block) => !block.passed && block.mean !== null), own = round.size - round.fromPool;
+  if (stop) parts.push(" ", say(judged.kept >= own ? words.stopped_early : words.stopped, { policy: TEXT.lanes.policies[settings.length] ?? TEXT.lanes.policies.pacer, score: TEXT.lanes.scored[scoreOf(settings)], size: own, mean: number(stop.mean), threshold: number(stop.threshold), cut: judged.kept + 1 }));
+  parts.push(...tried(at), ...meanwhile(at));
   return parts;
+}
+
+// The phrases that were tried behind the draft in the same pass, each with how far the target agreed.
+function tried({ run, round }) {
+  if (!round.phrases.length) return [];
+  const words = TEXT.lanes.sentence, text = (tokens) => quote(tokens.map((token) => run.pieces[token].text).join(""));
+  const list = round.phrases.flatMap(({ agreed, tokens }, index) =>
+    [index ? ", " : "", ...fill(words.phrase, { text: text(tokens), agreed, size: tokens.length })]);
+  return [" ", say(words.phrases, { count: round.phrases.length }), " ", ...list, "."];
+}
+
+// What PEARL's draft made while the target checked, and whether it stands.
+function meanwhile({ run, round }) {
+  if (!round.ahead.length) return [];
+  const words = TEXT.lanes.sentence, text = quote(round.ahead.map((token) => run.pieces[token].text).join(""));
+  return [" ", ...fill(goesOn(round) ? words.ahead_stands : words.ahead_falls, { text })];
 }

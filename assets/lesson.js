@@ -16,9 +16,9 @@ function makeLesson({ runs, show, place, guard, onStep, onLeave }) {
   const count = make("p", "lesson-count quiet"), title = make("h2", "lesson-title"), text = make("div", "lesson-text");
   const question = make("p", "lesson-question"), note = make("p", "lesson-note");
   const answer = button("primary lesson-answer", "", give), again = button("lesson-again", words.next_round, () => open(index, part + 1));
-  const back = button("", words.back, () => go(index - 1)), forth = button("primary", "", () => (index + 1 < steps.length ? go(index + 1) : onLeave()));
+  const back = button("", words.back, () => go(index - 1)), forth = button("lesson-forth", "", () => (index + 1 < steps.length ? go(index + 1) : onLeave()));
   const begin = button("primary", words.begin, () => open(index));
-  const task = make("div", "lesson-task", question, make("div", "lesson-buttons", answer, again), note);
+  const task = make("div", "lesson-task", question, answer, note, again);
   const moves = make("div", "lesson-moves", back, forth);
   const nav = make("nav", "", list);
   const root = make("section", "run-view lesson", nav, count, title, text, begin, task, moves);
@@ -62,7 +62,7 @@ function makeLesson({ runs, show, place, guard, onStep, onLeave }) {
   function enter(number, asked) {
     if (!steps[number]) return false;
     active = true;
-    if (!root.isConnected) place().append(root);
+    place().append(root);
     document.body.classList.add("learning");
     document.body.dataset.taught = "";
     [index, part, last] = [number, 0, null];
@@ -75,6 +75,7 @@ function makeLesson({ runs, show, place, guard, onStep, onLeave }) {
 
   function leave() {
     active = false;
+    root.remove();
     document.body.classList.remove("learning", "quiz");
     delete document.body.dataset.taught;
     delete document.body.dataset.step;
@@ -94,6 +95,7 @@ function makeLesson({ runs, show, place, guard, onStep, onLeave }) {
     count.textContent = say(words.count, { step: index + 1, steps: steps.length });
     title.textContent = said.title;
     back.disabled = index === 0;
+    forth.classList.toggle("primary", answered.has(step.name));
     forth.textContent = index + 1 < steps.length ? say(words.forth, { title: words.step[steps[index + 1].name].title }) : words.leave;
     begin.hidden = !held;
     task.hidden = last === null;
@@ -158,7 +160,7 @@ function makeLesson({ runs, show, place, guard, onStep, onLeave }) {
     verdict = step.check({ ...state, seen });
     if (!verdict.right) return;
     reveal(true);
-    if (part + 1 >= (step.rounds?.length ?? 1)) answered.add(step.name);
+    if (part + 1 === (step.rounds?.length ?? 1)) answered.add(step.name);
   }
 
   // All that a text may mention, live from the run and the settings.

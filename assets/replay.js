@@ -8,6 +8,7 @@ const sameRule = (one, other) => RULE_KNOBS.every((name) => one[name] === other[
 // Why a rule cannot judge these rounds again, as a key of TEXT.whatif.refusals; null where it can. recorded: the run's settings.
 function replayRefusal(settings, recorded, rounds) {
   if (settings.rule === "autoregressive" || recorded.rule === "autoregressive") return "alone";
+  if (recorded.schedule === "pearl" && settings.rule !== "exact") return "pearl";
   const { reads = [], greedy_only: greedy = false } = RULES[settings.rule] ?? {};
   if (greedy && recorded.temperature > 0) return "drawn";
   // Of what rules read, the entropies are always there, and a rank that is not says that it is low.

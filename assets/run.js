@@ -37,6 +37,9 @@ function readRound(run, line) {
     likeliest: line.a.map((flat) => flat.reduce((pairs, value, index) =>
       (index % 2 ? pairs[pairs.length - 1].chance = value : pairs.push({ token: value, chance: 0 }), pairs), [])),
     source: line.f ?? line.d.map(() => "model"),
+    fromPool: (line.f ?? []).filter((source) => source === "phrase pool").length, // they stand behind all others
+    phrases: (line.k ?? []).map(([agreed, ...tokens]) => ({ agreed, tokens })),
+    ahead: line.o ?? [],
     blocks: (line.b ?? []).map(([size, mean, threshold, passed, ...scores]) => ({ size, mean, threshold, passed, scores })),
     seconds: Object.fromEntries(SECONDS.map((name, index) => [name, line.s[index]])),
     judged: { verdicts, kept: cut < 0 ? line.d.length : cut, cut: cut < 0 ? null : cut, last: cut < 0 ? "bonus" : "correction" },
@@ -57,6 +60,9 @@ function readRound(run, line) {
 
 // The token that a round commits at a position under a judgement: a kept drafted one, or behind them the target's own.
 const committedAt = (round, position, judged) => (position < judged.kept ? round.drafted[position] : round.choice[position]);
+
+// Whether what PEARL's draft made ahead stands: all of the draft kept, and the first token ahead the target's own.
+const goesOn = (round) => round.judged.cut === null && round.ahead[0] === round.choice[round.size];
 
 // What stands at a position: a verdict, or for the target's own token `correction` or `bonus`.
 const kindAt = (judged, position) => (position === judged.kept ? judged.last : judged.verdicts[position]);

@@ -36,10 +36,11 @@ function makeShare({ state, step, onLink, parts, runNow, busy, names, alone, ask
   // The state that the address asks for; null where it asks for none, or for one that makes no sense.
   function follow() {
     const text = location.hash.slice(1);
-    const found = text === written ? null : readLink(text, known);
+    if (text === written) return null;
+    written = text; // what stands there now, whether it can be followed or not
+    const found = readLink(text, known);
     if (!found) return null;
     if (found.refused || (busy() && found.step === undefined)) { refuse(found.refused ?? "busy"); return null; }
-    written = text;
     say_("");
     return found;
   }

@@ -14,6 +14,8 @@ function makeSummary() {
         ...figure(number(s.tau), words.tau, say(words.tau_note, s)),
         ...(s.drafted ? figure(number(s.kept_per_round), words.kept, say(words.kept_note, s)) : []),
         ...figure(number(s.speed, 1), words.speed, say(words.speed_note, s)),
+        ...(s.overlapped_speed ? figure(number(s.overlapped_speed, 1), words.overlapped, words.overlapped_note) : []),
+        ...(s.phrases ? figure(String(s.from_phrases), words.phrases, say(words.phrases_note, s)) : []),
         ...(s.speedup ? figure(number(s.speedup) + "×", words.speedup, say(words.speedup_note, { speed: number(s.baseline_speed, 1) })) : [])),
       ...(s.drafted ? [make("h4", "", say(words.drafted, s)), ...stackedBar(fates(s.counts))] : []),
       ...times(s.seconds),

@@ -379,7 +379,7 @@ function drawOrigin(provenance) {
     ? provenance.dtype.target : say(words.dtypes, provenance.dtype));
   const day = provenance && new Date(provenance.date).toLocaleDateString(TEXT.locale, { dateStyle: "medium", timeZone: "UTC" });
   origin.replaceChildren(make("b", head.recorded ? "stamp recorded" : "stamp", head.imported ? words.imported : head.recorded ? words.recorded : words.live),
-    make("span", "", head.title), ...(provenance ? [formats, provenance.device, day].map((text) => make("span", "", text)) : []));
+    ...(head.crossed ? [make("b", "stamp crossed", words.crossed)] : []), make("span", "", head.title), ...(provenance ? [formats, provenance.device, day].map((text) => make("span", "", text)) : []));
 }
 
 let spokenAt = 0;
@@ -426,7 +426,8 @@ if (ALONE) {
 // Without the page's own prompt and controls, the view brings both.
 function addHead(head) {
   const { config } = head, words = TEXT.compare.knobs;
-  const settings = ["rule", ...(RULES[config.rule]?.knobs ?? []), "drafter", "length", "draft_length", "max_new_tokens"]
+  const settings = ["rule", ...(RULES[config.rule]?.knobs ?? []), "drafter", "length", "draft_length", ...(config.phrases ? ["phrases", "phrase_length"] : []),
+    ...(config.schedule === "pearl" ? ["schedule"] : []), "max_new_tokens"]
     .filter((name) => config[name] !== false && config[name] !== undefined).map((name) => `${words[name]} ${knobValue(name, config[name])}`);
   thresholds = makeThresholds(config);
   root.prepend(make("header", "alone-head", make("h1", "", TEXT.share.page_title), make("p", "alone-prompt", ...glyphs(head.prompt)),

@@ -17,7 +17,8 @@ from explorer.analysis.loosened import loosened, loosened_table
 from explorer.analysis.metrics import summarize
 from explorer.analysis.replay import first_change, replay, spans
 from explorer.config import POLICY_DEFAULTS, PRESETS, RULE_KNOBS, THETA_OF_MEASURE, DecodeConfig, Knob, knobs
-from explorer.errors import UserError
+from explorer.errors import UserError, is_out_of_memory
+from explorer.files import write_whole
 from explorer.pieces import text_of
 from explorer.prompts import HELD_OUT
 from explorer.trace import Baseline, Trace
@@ -26,6 +27,11 @@ from explorer.verdicts import Verdict
 # Knobs of `sweep` that all its points share.
 SWEPT_ALIKE = ("entropy", "window_includes_mismatch", "drafter", "length", "block_size", "threshold", "growth", "statistic",
                "least_draft", "max_new_tokens", "stop_strings", "raw_prompt")  # fmt: skip
+
+
+OUT_OF_MEMORY = (
+    "not enough memory: lower --max-new-tokens or --draft-length, shorten the prompt, or take a smaller pair"
+)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -56,6 +62,11 @@ def main(arguments: list[str] | None = None) -> int:
         return 2
     except KeyboardInterrupt:
         return 130
+    except (MemoryError, RuntimeError) as error:
+        if not is_out_of_memory(error):
+            raise
+        print(f"explorer: {OUT_OF_MEMORY}", file=sys.stderr)
+        return 1
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -204,7 +215,10 @@ def _parser() -> argparse.ArgumentParser:
 
 def _add_pair(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--pair", metavar="P", help="a name of `explorer pairs`, or TARGET,DRAFT: hub ids or local folders"
+        "--pair",
+        metavar="P",
+        help="a name of `explorer pairs`, or TARGET,DRAFT: hub ids or local folders; DRAFT may be an EAGLE-3 head of the target; "
+        "TARGET,DRAFT,cross-tokenizer for two vocabularies",
     )
     parser.add_argument(
         "--device",
@@ -402,11 +416,9 @@ def _export(args: argparse.Namespace) -> int:
 
     trace = _load_trace(args.trace)
     if args.html:
-        args.html.write_text(page(trace), encoding="utf-8")
+        write_whole(args.html, page(trace))
     if args.csv:
-        args.csv.write_text(
-            rounds_csv(trace), encoding="utf-8-sig", newline=""
-        )  # marked, so that spreadsheets read it right
+        write_whole(args.csv, rounds_csv(trace), "utf-8-sig")  # marked, so that spreadsheets read it right
     return 0
 
 

@@ -23,12 +23,15 @@ import torch
 from transformers import GenerationConfig
 
 from explorer.analysis.markdown import markdown_table
+from explorer.analysis.metrics import kept_emitted, overlapped_seconds
 from explorer.config import DecodeConfig
 from explorer.engine.decode import decode
 from explorer.engine.lookup import MAX_NGRAM
-from explorer.engine.model import LanguageModel
+from explorer.engine.model import LanguageModel, UnsupportedModel
 from explorer.engine.pair import Pair
+from explorer.engine.phrases import PhrasePool
 from explorer.engine.registry import default_pair, load_pair
+from explorer.files import write_whole
 from explorer.pacer.rows import adaptive_rows
 from explorer.pacer.shipped import attach
 from explorer.prompts import read_prompts
@@ -37,6 +40,10 @@ from explorer.verdicts import LOOSE_RULES, Verdict
 
 PLAIN = "plain greedy"
 EXACT, EXACT_WITH_LOOKUP = "exact", "exact, model + lookup"
+PEARL = "exact, PEARL one after the other"
+COLD, WARM = (f"exact, Ouroboros (suffixes), {pool} pool" for pool in ("cold", "warm"))
+PHRASES = 3  # k of the released defaults
+EXACT_WITH_HEAD, FLY_WITH_HEAD = "exact, EAGLE-3 chain", "fly, EAGLE-3 chain"
 THEIR_PLAIN, THEIR_ASSISTED = "transformers: plain greedy", "transformers: assisted"
 THEIR_LOOKUP = "transformers: prompt lookup"
 LOOSENED = [verdict for verdict in Verdict if verdict.is_loosened]
@@ -84,6 +91,10 @@ class Line:
     loosened: float | None  # share of emitted tokens that are kept mismatches
     fidelity: float | None  # mean target log-probability per token above that of plain greedy's own text, nats
     times_plain_by_kind: dict[str, float]  # kind of prompt -> as times_plain
+    from_phrases: float | None  # share of emitted tokens that a phrase gave; None without phrases
+    overlapped: (
+        float | None
+    )  # tokens per second *modelled* for PEARL's schedule on two devices, prefill apart (metrics.py)
     seconds: Seconds | None  # summed over the last pass
 
 
@@ -113,7 +124,7 @@ def main(args: argparse.Namespace) -> int:
     lines = [line(row, [one[row] for one in passes], [one[PLAIN] for one in passes], kinds) for row in passes[0]]
 
     provenance = pair.provenance()
-    print(table(lines), kind_table(lines), sep="\n\n")
+    print(table(lines), kind_table(lines), *notes(lines), sep="\n\n")
     print(
         f"\nMeasured: {provenance.pair}, {len(prompts)} prompts of {args.prompts.name}, {base.max_new_tokens} tokens, "
         f"{args.passes} passes, target {provenance.dtype['target']}, draft {provenance.dtype['draft']}, "
@@ -136,7 +147,7 @@ def main(args: argparse.Namespace) -> int:
             "memory": {"weights": forms, "resident": resident},
             "lines": [asdict(one) for one in lines],
         }
-        args.out.write_text(json.dumps(record, indent=1), encoding="utf-8")
+        write_whole(args.out, json.dumps(record, indent=1))
     return 0
 
 
@@ -154,10 +165,25 @@ def our_rows(pair: Pair, base: DecodeConfig, lengths: Sequence[int]) -> dict[str
         EXACT_WITH_LOOKUP: replace(exact, drafter="model+lookup"),
         "fly": fly,
         "fly, model + lookup": replace(fly, drafter="model+lookup"),
+        **(
+            {EXACT_WITH_HEAD: replace(exact, drafter="features"), FLY_WITH_HEAD: replace(fly, drafter="features")}
+            if pair.head
+            else {}
+        ),
         **{rule: replace(base, rule=rule) for rule in LOOSE_RULES if rule != "fly"},
     }.items():
         for length in lengths:
             rows[row_name(name, length)] = _ours(pair, replace(config, draft_length=length))
+    for length in lengths:
+        rows[row_name(PEARL, length)] = _ours(pair, replace(exact, schedule="pearl", draft_length=length))
+    try:
+        pair.target.check_branches()
+    except UnsupportedModel as error:
+        _say(f"left out, Ouroboros (suffixes): {error}")
+        return rows
+    for length in lengths:
+        config = replace(exact, phrases=PHRASES, draft_length=length)
+        rows |= {row_name(COLD, length): _ours(pair, config), row_name(WARM, length): _ours_warm(pair, config)}
     return rows
 
 
@@ -173,7 +199,10 @@ def their_rows(pair: Pair, base: DecodeConfig, lengths: Sequence[int]) -> dict[s
             settings.num_assistant_tokens = length
             settings.num_assistant_tokens_schedule = "constant"
             settings.assistant_confidence_threshold = 0.0
-            rows[row_name(THEIR_ASSISTED, length)] = _transformers(pair, base, {"assistant_model": draft}, settings)
+            assistant: dict[str, Any] = {"assistant_model": draft}
+            if pair.draft_side:  # its universal assisted decoding
+                assistant |= {"tokenizer": pair.tokenizer, "assistant_tokenizer": pair.draft_side.tokenizer}
+            rows[row_name(THEIR_ASSISTED, length)] = _transformers(pair, base, assistant, settings)
         lookup = {"prompt_lookup_num_tokens": length, "max_matching_ngram_size": MAX_NGRAM}
         rows[row_name(THEIR_LOOKUP, length)] = _transformers(pair, base, lookup)
     return rows
@@ -214,10 +243,8 @@ def drafts_that_differ(one_pass: dict[str, list[Measured]], length: int) -> tupl
 
 def _forms(pair: Pair) -> dict[str, int]:
     """Bytes of weights by model and form."""
-    return {
-        f"{side} {model.dtype_name}": model.weight_bytes
-        for side, model in (("target", pair.target), ("draft", pair.draft))
-    }
+    models = {"target": pair.target, "draft": pair.draft} | ({"head": pair.head} if pair.head else {})
+    return {f"{side} {model.dtype_name}": model.weight_bytes for side, model in models.items()}
 
 
 def measure(rows: dict[str, Runner], prompts: list[list[int]], passes: int) -> list[dict[str, list[Measured]]]:
@@ -250,13 +277,20 @@ def line(row: str, passes: list[list[Measured]], plain: list[list[Measured]], ki
     tokens, wall = sum(len(m.ids) for m in last), sum(m.wall for m in last)
     ours = all(m.rounds for m in last)
     seconds = sum((m.seconds for m in last), Seconds()) if ours else None
-    kinds_emitted = [kind for m in last for round_ in m.rounds for kind in round_.emitted_kinds]
+    rounds = [round_ for m in last for round_ in m.rounds]
+    kinds_emitted = [kind for round_ in rounds for kind in round_.emitted_kinds]
     return Line(
         row=row,
         tokens_per_second=statistics.median(speeds),
         slowest_pass=min(speeds),
         fastest_pass=max(speeds),
         times_plain=times_plain(everything),
+        from_phrases=_from_phrases(rounds) / tokens if any(round_.branches for round_ in rounds) else None,
+        overlapped=(
+            tokens / overlapped_seconds(round_.seconds for round_ in rounds)
+            if any(round_.ahead for round_ in rounds)
+            else None
+        ),
         times_plain_by_kind={
             kind: times_plain([i for i in everything if kinds[i] == kind]) for kind in dict.fromkeys(kinds)
         },
@@ -314,10 +348,49 @@ def _cell(value: float | None, form: str) -> str:
     return "-" if value is None else format(value, form)
 
 
-def _ours(pair: Pair, config: DecodeConfig) -> Runner:
+def notes(lines: list[Line]) -> list[str]:
+    """What the table has no column for: shares of phrases and what they may hide, PEARL's modelled speed."""
+    told = [
+        f"{one.row}: {one.from_phrases:.1%} of the emitted tokens come from the phrase pool."
+        for one in lines
+        if one.from_phrases is not None
+    ]
+    if any(one.row.startswith(WARM) for one in lines):
+        told.append(
+            "A warm pool goes on from prompt to prompt within a pass, so what prompts have in common leaks from one answer to the "
+            "next; a cold pool begins empty with each."
+        )
+    return told + [
+        f"{one.row}: {one.overlapped:.1f} tokens/s modelled, prefill apart, if draft and target ran at once: in each round the longer "
+        "of the two, a device of this speed for each, messages free."
+        for one in lines
+        if one.overlapped is not None
+    ]
+
+
+def _from_phrases(rounds: list[Round]) -> int:
+    return sum(round_.sources[: kept_emitted(round_)].count("phrase pool") for round_ in rounds)
+
+
+def _ours_warm(pair: Pair, config: DecodeConfig) -> Runner:
+    """One pool from prompt to prompt. A prompt that comes again begins a new one: no pass finds its own answers in it."""
+    pool, seen = PhrasePool(config.phrase_length, pair.stop_ids), set()
+
+    def run(prompt: list[int]) -> Measured:
+        nonlocal pool
+        if tuple(prompt) in seen:
+            pool = PhrasePool(config.phrase_length, pair.stop_ids)
+            seen.clear()
+        seen.add(tuple(prompt))
+        return _ours(pair, config, pool)(prompt)
+
+    return run
+
+
+def _ours(pair: Pair, config: DecodeConfig, pool: PhrasePool | None = None) -> Runner:
     def run(prompt: list[int]) -> Measured:
         start = perf_counter()
-        rounds = list(decode(pair, prompt, config))
+        rounds = list(decode(pair, prompt, config, pool))
         wall = perf_counter() - start
         ids = tuple(token for round_ in rounds for token in round_.emitted)
         return Measured(ids, wall, len(rounds), tuple(rounds))

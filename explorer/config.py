@@ -115,8 +115,9 @@ class DecodeConfig:
         str,
         "model",
         "Drafter",
-        "Where drafted tokens come from: the draft model, prompt lookup alone, or the draft model accelerated by lookup.",
-        choices=("model", "lookup", "model+lookup"),
+        "Where drafted tokens come from: the draft model, prompt lookup alone, the draft model accelerated by lookup, or a head "
+        "fed with the target's own states (EAGLE-3 as a chain).",
+        choices=("model", "lookup", "model+lookup", "features"),
     )
     length: str = _knob(
         str,
@@ -152,6 +153,20 @@ class DecodeConfig:
         "PACER and survival: drafts are not ended before this many tokens. FLy can defer nothing in a draft of W tokens or fewer.",
         low=0, high=64, step=1,
     )  # fmt: skip
+    phrases: int = _knob(
+        int, 0, "Candidate phrases",
+        "Ouroboros (suffixes): phrases from a pool that are tried behind the draft, all in the same target pass; 0 tries none.",
+        low=0, high=8, step=1,
+    )  # fmt: skip
+    phrase_length: int = _knob(
+        int, 6, "Phrase length", "Ouroboros (suffixes): tokens of a phrase, at most.", low=1, high=16, step=1
+    )
+    schedule: str = _knob(
+        str, "serial", "Schedule",
+        "serial: draft, then verify. pearl: the draft goes on while the target verifies (PEARL); run one after the other here, "
+        "the time of both at once is modelled.",
+        choices=("serial", "pearl"),
+    )  # fmt: skip
     max_new_tokens: int = _knob(
         int, 128, "Budget", "Most tokens to generate; the text ends there.", low=1, high=4096, step=1
     )
@@ -171,7 +186,11 @@ class DecodeConfig:
             raise ConfigError(
                 f"Length policy {self.length} needs a draft model, prompt lookup alone has none: choose the drafter model or model+lookup"
             )
-
+        if self.drafter == "features" and (self.needs_layer or self.rule == "kl"):
+            raise ConfigError(
+                f"{f'Length policy {self.length}' if self.needs_layer else 'Rule kl'} reads a draft model, a feature-fed head is none: "
+                "choose another one, or the drafter model"
+            )
         if self.temperature and self.rule in LOOSE_RULES and LOOSE_RULES[self.rule].greedy_only:
             raise ConfigError(
                 f"Rule {self.rule} is defined for greedy decoding only: set the temperature to 0, or choose fly or exact"
@@ -179,6 +198,31 @@ class DecodeConfig:
         if self.drafter == "lookup" and self.rule == "kl":
             raise ConfigError(
                 "Rule kl compares the draft model's distribution with the target's, and prompt lookup alone has none: choose the drafter model or model+lookup"
+            )
+        if self.phrases and self.temperature:
+            raise ConfigError(
+                "Candidate phrases need temperature 0: a phrase is chosen by the target's own choices, which a draw would favour"
+            )
+        if self.phrases and self.rule == "kl":
+            raise ConfigError(
+                "Rule kl compares the draft model's distribution with the target's, and a phrase has none: set Candidate phrases to 0"
+            )
+        if self.drafter == "features" and (self.phrases or self.schedule == "pearl"):
+            # Branches leave no states for the head, and while the target verifies there are none yet.
+            raise ConfigError(
+                "A feature-fed head drafts from the target's states of one plain pass: set Candidate phrases to 0 and the schedule to serial"
+            )
+        if self.schedule == "pearl":
+            self._check_pearl()
+
+    def _check_pearl(self) -> None:
+        for knob, needed in (("length", "fixed"), ("phrases", 0), ("temperature", 0)):
+            if getattr(self, knob) != needed:
+                label = next(known.label for known in knobs() if known.name == knob)
+                raise ConfigError(f"Schedule pearl is a fixed schedule of greedy rounds: it needs {label} {needed}")
+        if self.rule not in ("exact", "autoregressive"):
+            raise ConfigError(
+                "Schedule pearl verifies by the rule exact alone: choose the rule exact, or the schedule serial"
             )
 
     @property

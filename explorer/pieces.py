@@ -36,9 +36,14 @@ def pieces_of(tokens: Iterable[bytes]) -> list[Piece]:
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     pieces = []
     for position, token in enumerate(tokens, 1):
-        text = decoder.decode(token, final=position == len(tokens))
-        pieces.append(Piece(text, None if text.encode() == token else token.hex(" ")))
+        pieces.append(next_piece(decoder, token, final=position == len(tokens)))
     return pieces
+
+
+def next_piece(decoder: codecs.IncrementalDecoder, token: bytes, final: bool = False) -> Piece:
+    """The piece of the next token of a sequence; decoder: of UTF-8, that has read all tokens before it."""
+    text = decoder.decode(token, final)
+    return Piece(text, None if text.encode() == token else token.hex(" "))
 
 
 def text_of(ids: Iterable[int], vocabulary: Mapping[int, bytes]) -> str:

@@ -19,11 +19,13 @@ from explorer.errors import UserError
 
 # Far above any real run, far below what exhausts memory or loses digits on the way through a browser.
 MAX_ITEMS = 1_000_000  # of one list or table
+MAX_CONTAINERS = 2_000_000  # lists and objects of one file: empty ones take twenty times the room of their text
 MAX_BYTES = 64 * 2**10  # of one bytes value
 MAX_INT = 2**53
 MAX_FLOAT = 1e300
 
-OMIT_NONE = {"omit_none": True}  # metadata of a field that is not written where it is None
+OMIT_NONE = {"omit": None}  # metadata of a field that is not written where it is None
+OMIT_EMPTY = {"omit": ()}  # the same of an empty list
 
 
 class SchemaError(UserError):
@@ -31,7 +33,10 @@ class SchemaError(UserError):
 
 
 def parse_json(text: str | bytes) -> Any:
-    """Parse JSON strictly: NaN, infinities and runaway nesting are refused with a SchemaError."""
+    """Parse JSON strictly: NaN, infinities, runaway nesting and floods of lists are refused with a SchemaError."""
+    brackets = ("[", "{") if isinstance(text, str) else (b"[", b"{")
+    if sum(text.count(bracket) for bracket in brackets) > MAX_CONTAINERS:
+        raise SchemaError(f"it holds more than {MAX_CONTAINERS:,} lists and objects")
 
     def refuse(constant: str) -> None:
         raise SchemaError(f"{constant} is not a number this format allows")
@@ -87,10 +92,11 @@ def write(value: Any) -> Any:
             return {"hex": value.hex(" ")}
     if dataclasses.is_dataclass(value):
         present = ((field, getattr(value, field.name)) for field in dataclasses.fields(value))
-        return {
-            field.name: write(item) for field, item in present if not (item is None and "omit_none" in field.metadata)
-        }
+        return {field.name: write(item) for field, item in present if item != field.metadata.get("omit", _NEVER)}
     return value
+
+
+_NEVER = object()
 
 
 @cache

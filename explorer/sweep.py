@@ -25,6 +25,7 @@ from explorer.engine.pair import Pair
 from explorer.engine.recorder import Recorder, plain
 from explorer.engine.registry import default_pair, load_pair
 from explorer.errors import UserError
+from explorer.files import write_whole
 from explorer.prompts import HELD_OUT, PromptItem, read_prompts
 from explorer.trace import Prompt, Round, Seconds
 
@@ -180,7 +181,7 @@ def main(args: argparse.Namespace, base: DecodeConfig) -> int:
             *_, measured = run_again(pair, todo, sweep, sorted({0, chosen}))
             sweep = replace(sweep, measured=measured)
     figures = points_of(sweep)
-    args.out.write_text(csv_of(sweep, figures), encoding="utf-8", newline="")
+    write_whole(args.out, csv_of(sweep, figures))
     sweep.save(args.out.with_suffix(".json"))
     print(report(sweep, figures, limit))
     return 0

@@ -89,7 +89,9 @@ class ModelShape:
             tie_word_embeddings=self.tied, max_position_embeddings=4096,
         )  # fmt: skip
         with where.device:
-            model = AutoModelForCausalLM.from_config(config, dtype=where.dtype, attn_implementation="sdpa")
+            model = AutoModelForCausalLM.from_config(
+                config, dtype=where.dtype, attn_implementation="sdpa", trust_remote_code=False
+            )
         return model.eval()
 
 

@@ -82,6 +82,13 @@ def summary_text(summary: Summary, trace: Trace) -> str:
         f"seconds: {_phases(seconds)}; in model forwards {seconds.forwards:.2f} of {seconds.total:.2f}",
         f"speed {_number(summary.tokens_per_second)} tokens/s (measured, {trace.provenance.device})",
     ]
+    if trace.config.phrases:
+        lines.insert(3, f"from the phrase pool {summary.from_phrases} kept tokens; {summary.phrases} phrases tried")
+    if summary.overlapped_tokens_per_second:
+        lines.append(
+            f"speed {_number(summary.overlapped_tokens_per_second)} tokens/s (modelled: draft and target at once, each on a device "
+            "of this speed, messages free)"
+        )
     if trace.baseline:
         lines.append(
             f"plain greedy {_number(summary.baseline_tokens_per_second)} tokens/s (measured), speed-up {_number(summary.speedup)}x"

@@ -16,14 +16,16 @@ from pathlib import Path
 from typing import Any, Literal
 
 from explorer.config import ENTROPY_MAXIMUM, DecodeConfig
+from explorer.files import write_whole
 from explorer.pieces import text_of
-from explorer.schema import MAX_FLOAT, MAX_INT, OMIT_NONE, SchemaError, parse_json, read, write
+from explorer.schema import MAX_FLOAT, MAX_INT, OMIT_EMPTY, OMIT_NONE, SchemaError, parse_json, read, write
 from explorer.verdicts import LOOSE_RULES, Evidence, Judgement, Verdict, judge_evidence
 
 SCHEMA_VERSION = 1
 MAX_FILE_BYTES = 64 * 2**20
+MAX_TEXT_BYTES = 2**21  # of the output: one long token repeated makes gigabytes of text from a small file
 
-Source = Literal["model", "lookup"]
+Source = Literal["model", "lookup", "phrase pool", "features"]
 StopReason = Literal["stop_id", "stop_string", "budget", "user"]
 
 
@@ -126,6 +128,28 @@ class Block:
 
 
 @dataclass(frozen=True)
+class Branch:
+    """One candidate phrase tried behind the draft in the target's pass, whether it was chosen or not. Greedy only."""
+
+    ids: tuple[int, ...]  # [M]
+    argmax: tuple[int, ...]  # [M] the target's choice at each of them, after the draft and the phrase so far
+
+    def __post_init__(self) -> None:
+        _require(len(self.ids) > 0, "a phrase has at least one token")
+        _require(len(self.ids) == len(self.argmax), "a phrase needs the target's choice at each of its tokens")
+
+    @property
+    def agreed(self) -> int:
+        """How many of its tokens, from the first on, are the target's choices."""
+        return next((i for i, (ours, own) in enumerate(zip(self.ids, self.argmax)) if ours != own), len(self.ids))
+
+
+def longest(branches: Sequence[Branch]) -> int:
+    """Index of the phrase that a round takes: of those that agree furthest the first. No rule has a say in it."""
+    return max(range(len(branches)), key=lambda index: branches[index].agreed)
+
+
+@dataclass(frozen=True)
 class Seconds:
     """Where the time of one round went; wall clock, device synchronised, display excluded. `prefill`: first round only."""
 
@@ -172,6 +196,10 @@ class Round:
     emitted: tuple[int, ...]  # committed, cut at stop or budget
     blocks: tuple[Block, ...] = ()
     seconds: Seconds = Seconds()
+    # Phrases tried behind the draft; the chosen one ends `drafted`
+    branches: tuple[Branch, ...] = field(default=(), metadata=OMIT_EMPTY)
+    # Under schedule pearl: drafted beyond this draft while the target verified it
+    ahead: tuple[int, ...] = field(default=(), metadata=OMIT_EMPTY)
     # Tokens of the vocabulary that the rows are of; records of the first explorers lack it
     vocab_size: int | None = field(default=None, metadata=OMIT_NONE)
 
@@ -182,11 +210,25 @@ class Round:
             _require(len(getattr(self, name)) == size, f"{name} needs one entry for each of {size} drafted tokens")
         for name in ("rows", "replacement"):
             _require(len(getattr(self, name)) == size + 1, f"{name} needs {size + 1} entries")
-        _require(size <= self.requested, "more tokens drafted than requested")
+        own = size - self.from_pool
+        _require(own <= self.requested, "more tokens drafted than requested")
         _require_range(self.draft_probs, 0, 1, "draft_probs")
         _require(all(row.drafted_logprob is not None for row in self.rows[:-1]), "a row lacks drafted_logprob")
         _require(
-            not self.blocks or sum(block.size for block in self.blocks) == size, "blocks do not add up to the draft"
+            not self.blocks or sum(block.size for block in self.blocks) == own, "blocks do not add up to the draft"
+        )
+        phrase = self.branches[longest(self.branches)].ids if self.branches else ()
+        _require(
+            self.drafted[own:] == phrase and "phrase pool" not in self.sources[:own],
+            "a draft must end with the phrase that agrees furthest, and only with it",
+        )
+        _require(
+            all(branch.argmax[0] == self.rows[own].argmax for branch in self.branches)
+            and (
+                not phrase
+                or self.branches[longest(self.branches)].argmax == tuple(row.argmax for row in self.rows[own:-1])
+            ),
+            "a phrase and the rows differ in the target's choices",
         )
         kept = self.kept
         _require(all(verdict.is_kept for verdict in self.verdicts[:kept]), "a token is kept behind the cut")
@@ -208,6 +250,16 @@ class Round:
     @property
     def cut(self) -> int | None:
         return Judgement(self.verdicts).cut
+
+    @property
+    def from_pool(self) -> int:
+        """Drafted tokens that come from a phrase; they stand behind all others."""
+        return self.sources.count("phrase pool")
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether what was drafted ahead still stands: all of the draft kept, the first token ahead the target's own."""
+        return self.cut is None and self.ahead[:1] == self.committed[-1:]
 
     @property
     def last(self) -> str:
@@ -293,6 +345,8 @@ class Provenance:
     threads: int
     versions: dict[str, str]  # of the libraries
     date: str  # ISO 8601, UTC
+    head: str | None = None  # the feature-fed head of the target, where the pair has one
+    cross_tokenizer: bool = False  # the draft has a vocabulary of its own: its text was tokenised again for the target
 
     def __post_init__(self) -> None:
         _require(self.threads > 0, "threads must be at least 1")
@@ -304,7 +358,9 @@ def mentioned_ids(
     """Every token id that a trace of these parts speaks of, and whose bytes it must therefore carry."""
     ids = {*prompt.ids, *stop_ids, *(baseline.ids if baseline else ())}
     for round_ in rounds:
-        ids.update(round_.drafted, round_.replacement)
+        ids.update(round_.drafted, round_.replacement, round_.ahead)
+        for branch in round_.branches:
+            ids.update(branch.ids, branch.argmax)
         for row in round_.rows:
             ids.update(row.top_ids, (row.argmax,))
     return ids
@@ -337,11 +393,22 @@ class Trace:
         )
         _require(missing is None, f"token {missing} is not in the vocabulary of the trace")
         length, stops = len(self.prompt.ids), frozenset(self.stop_ids)
-        longest = 0 if self.config.rule == "autoregressive" else self.config.draft_length
+        most = 0 if self.config.rule == "autoregressive" else self.config.draft_length
+        tentative: tuple[int, ...] = ()
         for index, round_ in enumerate(self.rounds):
             place = f"rounds[{index}]"
             _require(round_.length_before == length, f"{place}.length_before must be {length}")
-            _require(round_.requested <= longest, f"{place}: more tokens requested than {longest}")
+            _require(round_.requested <= most, f"{place}: more tokens requested than {most}")
+            self._check_phrases(round_, place)
+            if self.config.schedule == "pearl":
+                _require(
+                    round_.drafted == tentative, f"{place}: the draft is not what stood of the tokens drafted ahead"
+                )
+                tentative = round_.ahead[1:] if round_.goes_on else ()
+            _require(
+                len(round_.ahead) <= (most if self.config.schedule == "pearl" else 0),
+                f"{place}: too many drafted ahead",
+            )
             last = index == len(self.rounds) - 1
             _require(last or round_.emitted == round_.committed, f"{place} is cut but not the last round")
             _require(round_.judge(self.config).verdicts == round_.verdicts, f"{place}: the rule gives other verdicts")
@@ -355,6 +422,8 @@ class Trace:
             _require(round_.protected == touched, f"{place}: protected is not where a stop id is involved")
         budget = self.config.max_new_tokens
         _require(len(self.output_ids) <= budget, "more tokens than the budget")
+        size = sum(len(self.vocabulary[token]) for token in self.output_ids)
+        _require(size <= MAX_TEXT_BYTES, f"the text has {size:,} bytes, a run's at most {MAX_TEXT_BYTES:,}")
         _require(self.partial == (self.stop.reason == "user"), "partial must be set where the user stopped, only there")
         if self.stop.reason == "budget":
             _require(len(self.output_ids) == budget, "stopped at the budget before it was spent")
@@ -368,6 +437,12 @@ class Trace:
         if offset is not None:
             tail = text_of(self.output_ids, self.vocabulary)[offset:] if offset >= 0 else ""
             _require(any(tail.startswith(s) for s in self.config.stop_strings), "no stop string at text_offset")
+
+    def _check_phrases(self, round_: Round, place: str) -> None:
+        count = 0 if self.config.rule == "autoregressive" else self.config.phrases
+        _require(len(round_.branches) <= count, f"{place}: more phrases than {count}")
+        most = max((len(branch.ids) for branch in round_.branches), default=0)
+        _require(most <= self.config.phrase_length, f"{place}: a phrase longer than {self.config.phrase_length} tokens")
 
     @cached_property
     def output_ids(self) -> tuple[int, ...]:
@@ -401,10 +476,8 @@ class Trace:
         return write(self)
 
     def save(self, path: str | Path) -> None:
-        """Write one JSON file; every float reads back bit-equal."""
-        Path(path).write_text(
-            json.dumps(self.to_json(), ensure_ascii=False, allow_nan=False, separators=(",", ":")), encoding="utf-8"
-        )
+        """Write one JSON file, complete or not at all; every float reads back bit-equal."""
+        write_whole(path, json.dumps(self.to_json(), ensure_ascii=False, allow_nan=False, separators=(",", ":")))
 
     @classmethod
     def load(cls, path: str | Path) -> Trace:

@@ -6,6 +6,7 @@ Everything runs on the CPU with one thread, so that sums are formed in one order
 import copy
 import math
 import os
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -18,7 +19,7 @@ import hypothesis
 import pytest
 
 from explorer.config import DecodeConfig
-from explorer.trace import Prompt, Provenance, Round, Row, Seconds, Stop, Trace, judge_rows, mentioned_ids
+from explorer.trace import Branch, Prompt, Provenance, Round, Row, Seconds, Stop, Trace, judge_rows, mentioned_ids
 
 # Repeatable: examples do not depend on chance, on the speed of the machine, or on what an earlier run left behind.
 hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None, database=None)
@@ -184,9 +185,9 @@ def record():
     from explorer.engine.decode import decode
     from explorer.engine.recorder import Recorder
 
-    def run(pair, prompt_ids, config, baseline=None, rounds: int | None = None) -> Trace:
+    def run(pair, prompt_ids, config, baseline=None, rounds: int | None = None, pool=None) -> Trace:
         recorder = Recorder(pair, Prompt(tuple(prompt_ids), pair.tokenizer.decode(list(prompt_ids))), config)
-        running = decode(pair, list(prompt_ids), config)
+        running = decode(pair, list(prompt_ids), config, pool)
         for round_ in running:
             recorder.add(round_)
             if len(recorder.rounds) == rounds:
@@ -255,6 +256,41 @@ def hand():
                 hand_round(9, [4, STOP_ID], [4, STOP_ID, 5], config, emit=2),
             ]
             return hand_trace(rounds, config, Stop("stop_id"))
+
+        @staticmethod
+        def phrases() -> Trace:
+            """One round: a b c d drafted; of d's phrases (e f g) and (e x y) the target, saying e f z, goes furthest with the first."""
+            wide = DecodeConfig(rule="exact", draft_length=7, max_new_tokens=7)
+            round_ = hand_round(3, [0, 1, 2, 3, 4, 5, 6], [0, 1, 2, 3, 4, 5, 19, 7], wide)
+            round_ = replace(
+                round_,
+                requested=4,
+                sources=("model",) * 4 + ("phrase pool",) * 3,
+                draft_probs=(0.5,) * 4 + (None,) * 3,
+                branches=(Branch((4, 5, 6), (4, 5, 19)), Branch((4, 17, 18), (4, 5, 7))),
+            )
+            config = replace(wide, draft_length=4, phrases=2, phrase_length=3)
+            return hand_trace([round_], config, Stop("budget"))
+
+        @staticmethod
+        def pearl() -> Trace:
+            """gamma 3: one token from pre-verify, three from each of two passes; then what was made ahead falls. Times as T_target = 3 T_draft."""
+            config = DecodeConfig(rule="exact", schedule="pearl", draft_length=3, max_new_tokens=10)
+            told = [
+                ([], [1], (1, 2, 3)),
+                ([2, 3], [2, 3, 4], (4, 5, 6)),
+                ([5, 6], [5, 6, 7], (8, 10, 11)),
+                ([], [8], (8, 10, 11)),
+                ([10, 11], [10, 12, 13], ()),
+            ]
+            rounds, before = [], 3
+            for drafted, argmax, ahead in told:
+                round_ = hand_round(before, drafted, argmax, config)
+                rounds.append(
+                    replace(round_, ahead=ahead, seconds=Seconds(draft=float(len(ahead)), verify=3.0, forwards=3.0))
+                )
+                before += len(round_.emitted)
+            return hand_trace(rounds, replace(config, max_new_tokens=before - 3), Stop("budget"))
 
     return Hand
 

@@ -19,6 +19,7 @@ from explorer.bench import (
     their_rows,
 )
 from explorer.config import DecodeConfig
+from explorer.engine.phrases import PhrasePool
 from explorer.trace import Round, Row, Seconds
 from explorer.verdicts import LOOSE_RULES, Verdict
 
@@ -115,6 +116,37 @@ def test_every_row_runs_and_exact_ones_agree(make_pair):
         assert ours.passes == assisted.passes < plain.passes == len(plain.ids)
         differing, compared = drafts_that_differ(result, length)
         assert differing == 0 < compared, "float32: lookup inside the draft model drafts what the model alone drafts"
+
+
+def test_a_warm_pool_is_new_in_every_pass(make_pair):
+    """The second pass over the same prompts must not find its own answers of the first; the second prompt may find the first's."""
+    pair, config = make_pair("llama"), DecodeConfig(rule="exact", phrases=3, draft_length=3, max_new_tokens=16)
+    warm, prompts = bench._ours_warm(pair, config), [[1, 2, 3, 4, 2, 3], [39, 68, 75, 75]]
+    first = [warm(prompt) for prompt in prompts]
+    again = [warm(prompt) for prompt in prompts]
+    assert [one.drafts for one in first] == [one.drafts for one in again]
+    pool = PhrasePool(config.phrase_length, pair.stop_ids)
+    told = [bench._ours(pair, config, pool)(prompts[0]) for _ in range(2)]
+    assert told[1].passes < told[0].passes == first[0].passes, "what a kept pool would have given"
+
+
+def test_notes_say_what_the_table_has_no_column_for(hand):
+    phrases, pearl = hand.phrases().rounds, hand.pearl().rounds
+    plain = [[measured(7, 1.0)]]
+    rows = [
+        (row_name(bench.WARM, 4), phrases),
+        (row_name(bench.PEARL, 3), pearl),
+        ("exact, K = 4", hand.valid().rounds),
+    ]
+    lines = []
+    for name, rounds in rows:
+        ids = tuple(token for one in rounds for token in one.emitted)
+        lines.append(line(name, [[Measured(ids, 1.0, len(rounds), rounds)]], plain, ["a"]))
+    told = bench.notes(lines)
+    assert "28.6% of the emitted tokens" in told[0]
+    assert "leaks" in told[1]
+    assert "0.7 tokens/s modelled" in told[2]
+    assert len(told) == 3
 
 
 def test_drafts_are_compared_where_both_started_after_the_same_text():

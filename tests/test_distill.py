@@ -10,12 +10,17 @@ import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
 from explorer.distill import draft as draft_files
+from explorer.distill import features
 from explorer.distill import train as training
 from explorer.distill.data import Answer, collate, epoch, read_shard, write_shard
 from explorer.distill.evaluate import Figures, evaluate, matches, simulate
 from explorer.distill.generate import answer_batch
+from explorer.distill.head import build_head, write_head
 from explorer.distill.prompts import Exclusion, seed_prompts
 from explorer.distill.train import Objective, Recipe, build_draft, label_states, train, trained_state
+from explorer.distill.unroll import read_texts
+from explorer.engine.eagle import read_head, taps_of
+from explorer.engine.features import FeatureModel
 from explorer.errors import UserError
 
 STOP = 1
@@ -208,3 +213,78 @@ def test_excluded_prompts_are_recognised(tmp_path):
     assert "name TEN rivers" in excluded
     assert "Explain how rivers are formed in the mountains." not in excluded
     assert "Write a letter to a friend." not in Exclusion([])
+
+
+# The feature-fed head --------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def deep_target():
+    """Deep enough for three taps."""
+    torch.manual_seed(0)
+    config = LlamaConfig(
+        vocab_size=96, hidden_size=32, intermediate_size=64, num_hidden_layers=6, num_attention_heads=4, num_key_value_heads=2,
+        max_position_embeddings=128, tie_word_embeddings=True, initializer_range=0.2, eos_token_id=STOP, pad_token_id=STOP,
+    )  # fmt: skip
+    return LlamaForCausalLM(config).eval()
+
+
+@pytest.fixture(scope="module")
+def deep_texts(deep_target, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("deep")
+    paths = [folder / f"shard-{i:05}.safetensors" for i in range(3)]
+    for seed, path in enumerate(paths):
+        write_shard(path, write_answers(deep_target, seed=seed))
+    return [read_texts(deep_target, path, folder / "tapped") for path in paths]
+
+
+@torch.inference_mode()
+def test_collected_states_are_the_inputs_of_the_tapped_layers(deep_target, deep_texts):
+    """In batches of padded texts, and read back from the file; bfloat16 is what is kept."""
+    for text in deep_texts[0][:4]:
+        hidden = deep_target(input_ids=text.ids[None, :-1].long(), output_hidden_states=True).hidden_states
+        wanted = torch.cat([hidden[layer][0] for layer in taps_of(6)], dim=-1)
+        assert torch.dist(text.tapped.float(), wanted) < 0.02 * wanted.norm()
+
+
+@torch.inference_mode()
+def test_a_chain_of_training_is_that_of_drafting(deep_target, deep_texts):
+    """The unrolled steps must make what the drafter makes round by round, or training would be for another task."""
+    head = build_head(deep_target, deep_texts[0]).eval()
+    model = FeatureModel(head, deep_target, 96)
+    text = next(text for text in deep_texts[1] if text.sequence.is_greedy)
+    expected = []
+    for at in range(text.sequence.prompt_length, len(text.ids)):
+        context, right = model.open(), 0
+        state = context.feed(text.ids[1:at].long(), context.fuse(text.tapped[: at - 1].float()))[-1:]
+        while right < 4 and at + right < len(text.ids):
+            token = model.vocabulary[context.logits(state).argmax(-1)]
+            if int(token) != int(text.ids[at + right]):
+                break
+            right += 1
+            state = context.feed(token, state)
+        expected.append(right)
+    assert features.depths(head, deep_target, [text], 4) == [expected]
+    assert any(expected)
+
+
+def test_a_head_learns_is_written_and_reads_back(deep_target, deep_texts, tmp_path):
+    torch.manual_seed(0)
+    texts, held_out = deep_texts[1] + deep_texts[2], deep_texts[0]
+    head = build_head(deep_target, texts)
+    before = features.evaluate(head.eval(), deep_target, texts, 4)
+    recipe = features.FeatureRecipe(tokens=3000, batch=256, chain=3, noise=0.0, rate=2e-3)
+    counters = features.train(head.train(), deep_target, texts, held_out, tmp_path / "work", recipe)
+    after = features.evaluate(head.eval(), deep_target, texts, 4)
+    assert after.agreement > before.agreement
+    assert counters["read"] >= 3000
+    (tmp_path / "target").mkdir()
+    (tmp_path / "target" / "model.safetensors").write_bytes(b"weights")
+    runs = [asdict(recipe) | counters | {"shards": [1, 2]}]
+    write_head(head, tmp_path / "head", tmp_path / "target", runs, after)
+    again = read_head(tmp_path / "head", deep_target)
+    assert torch.equal(again.fc.weight.float(), head.fc.weight.bfloat16().float())
+    assert torch.equal(again.lm_head.weight, deep_target.lm_head.weight[head.vocabulary])
+    assert json.loads((tmp_path / "head" / "config.json").read_text())["architectures"] == ["LlamaForCausalLMEagle3"]
+    with pytest.raises(UserError, match="another recipe"):
+        features.train(head, deep_target, texts, held_out, tmp_path / "work", features.FeatureRecipe(tokens=1))

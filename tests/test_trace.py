@@ -400,3 +400,50 @@ def test_values_swapped_for_others_never_raise_anything_else(hand, seed):
 def test_row_gives_the_entropy_of_the_measure():
     row = Row(1, -0.1, 0.25, 0.75, (1,), (-0.1,), -0.1)
     assert (row.entropy("normalized"), row.entropy("top3")) == (0.25, 0.75)
+
+
+# Phrases and PEARL's schedule ---------------------------------------------------------------------------------------
+
+
+def test_a_round_with_phrases_says_what_happened(hand):
+    """The worked case of Ouroboros: two phrase tokens and the correction, 7 tokens from one pass."""
+    trace = hand.phrases()
+    (round_,) = trace.rounds
+    assert round_.committed == (0, 1, 2, 3, 4, 5, 19)
+    assert (round_.kept, round_.from_pool, round_.last) == (6, 3, "correction")
+    assert [branch.agreed for branch in round_.branches] == [2, 1]
+    assert Trace.from_json(json.loads(json.dumps(trace.to_json()))) == trace
+
+
+def test_pearl_says_what_happened(hand):
+    trace = hand.pearl()
+    assert [len(round_.drafted) for round_ in trace.rounds] == [0, 2, 2, 0, 2]
+    assert [round_.goes_on for round_ in trace.rounds] == [True, True, False, True, False]
+    assert [len(round_.emitted) for round_ in trace.rounds] == [1, 3, 3, 1, 2]
+    assert Trace.from_json(json.loads(json.dumps(trace.to_json()))) == trace
+
+
+@pytest.mark.parametrize(
+    ("make", "change", "message"),
+    [
+        ("phrases", lambda data: data["branches"][1].update(ids=[4, 5, 7]), "agrees furthest"),
+        ("phrases", lambda data: data.update(branches=[]), "agrees furthest"),
+        ("phrases", lambda data: data["sources"].__setitem__(4, "lookup"), "more tokens drafted"),
+        ("phrases", lambda data: data["branches"][0]["argmax"].__setitem__(2, 18), "target's choices"),
+        ("phrases", lambda data: data["branches"][1]["argmax"].__setitem__(0, 18), "target's choices"),
+        ("phrases", lambda data: data["branches"].append(data["branches"][1]), "more phrases than 2"),
+        ("phrases", lambda data: data["branches"][1].update(ids=[4, 17, 18, 18], argmax=[4, 5, 7, 7]), "longer than 3"),
+        ("phrases", lambda data: data["branches"][1].update(ids=[], argmax=[]), "at least one token"),
+        ("phrases", lambda data: data["branches"][1].update(ids=[4]), "at each of its tokens"),
+        ("phrases", lambda data: data.update(blocks=[{"size": 7, "scores": [], "mean": None, "threshold": None, "passed": False}]), "blocks"),
+        ("phrases", lambda data: data.update(ahead=[1]), "drafted ahead"),
+        ("pearl", lambda data: data.update(ahead=[2, 2, 3]), "drafted ahead"),
+        ("pearl", lambda data: data.update(ahead=[1, 2, 4]), "drafted ahead"),
+        ("pearl", lambda data: data.update(ahead=[1, 2, 3, 4]), "drafted ahead"),
+    ],
+)  # fmt: skip
+def test_phrases_and_tokens_ahead_that_contradict_the_record_are_refused(make, change, message, hand):
+    data = getattr(hand, make)().to_json()
+    change(data["rounds"][0])
+    with pytest.raises(SchemaError, match=message):
+        Trace.from_json(json.loads(json.dumps(data)))

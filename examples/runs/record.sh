@@ -40,4 +40,5 @@ record 08-letter-small --prompt "$letter"
 record 09-explain-weak-draft --pair smollm2-135m-distilled --max-new-tokens 96 --prompt "$sky"
 record 10-repeat-pacer --rule exact --length pacer --max-new-tokens 96 --pair "$larger" --prompt "$months"
 record 11-story-pacer --length pacer --max-new-tokens 96 --pair "$larger" --prompt "$story"
-record 12-story-alone --rule autoregressive --max-new-tokens 96 --prompt "$story"
+# Plain greedy itself: nothing stands beside it.
+python -m explorer run --quiet --rule autoregressive --max-new-tokens 96 --out "$here/12-story-alone.json" --prompt "$story" >/dev/null

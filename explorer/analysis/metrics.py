@@ -6,10 +6,10 @@ stop or the budget. A speed is *measured* only where it was timed while the run 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from explorer.trace import Round, Trace
+from explorer.trace import Round, Seconds, Trace
 from explorer.verdicts import Verdict
 
 
@@ -28,6 +28,9 @@ class Summary:
     mean_logprob: float | None  # of the target, per token of the output
     baseline_mean_logprob: float | None
     divergence: int | None  # index of the first token that differs from the target's own greedy text
+    phrases: int  # candidate phrases tried behind drafts
+    from_phrases: int  # kept tokens in the output that a phrase gave
+    overlapped_tokens_per_second: float | None  # *modelled*, of PEARL's schedule alone: overlapped_seconds
 
     @property
     def tau(self) -> float | None:
@@ -62,7 +65,23 @@ def summarize(trace: Trace) -> Summary:
         mean_logprob=_ratio(sum(logprobs), len(logprobs)),
         baseline_mean_logprob=_ratio(sum(baseline.logprobs), len(baseline.logprobs)) if baseline else None,
         divergence=first_divergence(trace.output_ids, baseline.ids) if baseline else None,
+        phrases=sum(len(round_.branches) for round_ in rounds),
+        from_phrases=sum(round_.sources[: kept_emitted(round_)].count("phrase pool") for round_ in rounds),
+        overlapped_tokens_per_second=(
+            _ratio(tokens, overlapped_seconds(round_.seconds for round_ in rounds))
+            if trace.config.schedule == "pearl" and trace.config.rule != "autoregressive"
+            else None
+        ),
     )
+
+
+def overlapped_seconds(rounds: Iterable[Seconds]) -> float:
+    """Modelled time of decoding if drafting and verifying of a round ran at once: the longer of the two, and the rest.
+
+    From seconds measured one after the other. Assumes a device for each model, each as fast as it was here alone, and
+    messages between them that cost nothing.
+    """
+    return sum(max(one.draft, one.verify) + one.preverify + one.other for one in rounds)
 
 
 def kept_emitted(round_: Round) -> int:

@@ -70,7 +70,12 @@ def name_of(config: DecodeConfig) -> str:
     """A point of a sweep in words: what distinguishes it from the others."""
     if config.rule == "autoregressive":
         return "plain greedy"
-    drafter = {"model": "", "lookup": ", prompt lookup", "model+lookup": ", model + lookup"}[config.drafter]
+    drafter = {
+        "model": "",
+        "lookup": ", prompt lookup",
+        "model+lookup": ", model + lookup",
+        "features": ", EAGLE-3 chain",
+    }[config.drafter]
     length = f"K = {config.draft_length}" + ("" if config.length == "fixed" else f" at most, {config.length}")
     if config.rule == "exact":
         return f"exact{drafter}, {length}"

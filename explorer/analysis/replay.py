@@ -56,10 +56,18 @@ class Span:
 
 
 def replay(trace: Trace, config: DecodeConfig) -> list[ReplayedRound]:
-    """Judge every round of the trace under the rule of `config`; raises ConfigError for a rule without a draft, or one that
-    reads what was not recorded."""
+    """Judge every round of the trace under the rule of `config`; raises ConfigError for a rule without a draft, one that reads
+    what was not recorded, and another than exact where PEARL's schedule was run.
+
+    Which of several phrases a round took does not depend on the rule, and neither does the pool before the first change: so
+    a round with phrases is judged again like any other.
+    """
     if config.rule == "autoregressive":
         raise ConfigError("a replay judges recorded drafts again: its rule must be exact or a loose one")
+    if trace.config.schedule == "pearl" and config.rule != "exact":
+        raise ConfigError(
+            "PEARL's schedule goes on from exact matches alone: this run cannot be judged again under another rule"
+        )
     replayed, diverged = [], False
     for index, recorded in enumerate(trace.rounds):
         try:

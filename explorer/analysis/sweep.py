@@ -10,6 +10,7 @@ from pathlib import Path
 from explorer.analysis.loosened import Loosened, loosened
 from explorer.analysis.metrics import summarize
 from explorer.config import DecodeConfig
+from explorer.files import write_whole
 from explorer.prompts import PromptItem
 from explorer.schema import SchemaError, parse_json, read, write
 from explorer.trace import MAX_FILE_BYTES, Provenance, Seconds, StopReason, Trace
@@ -151,9 +152,8 @@ class Sweep:
         )
 
     def save(self, path: str | Path) -> None:
-        """Write one JSON file."""
-        text = json.dumps(write(self), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-        Path(path).write_text(text, encoding="utf-8")
+        """Write one JSON file, complete or not at all."""
+        write_whole(path, json.dumps(write(self), ensure_ascii=False, allow_nan=False, separators=(",", ":")))
 
     @classmethod
     def load(cls, path: str | Path) -> Sweep:

@@ -1,14 +1,22 @@
-"""`python -m explorer distill`: makes the draft of the embedded pair from nothing but its target.
+"""`python -m explorer distill`: makes the drafts of the embedded pair from nothing but its target.
 
 generate: the target writes training text, keeping its own view of every token; train: a few layers between the target's embeddings
-and head learn that view; evaluate: agreement and rounds on held-out answers. Every step resumes where it was stopped.
+and head learn that view; features: an EAGLE-3 head learns it from the target's states; evaluate: agreement and rounds of either
+on held-out answers. Every step resumes where it was stopped.
 """
+
+from __future__ import annotations
 
 import argparse
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from explorer.errors import UserError
+
+if TYPE_CHECKING:
+    from explorer.distill.evaluate import Figures
+    from explorer.distill.unroll import Text
 
 ASSETS = Path(__file__).parents[2] / "assets"
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -53,8 +61,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     train.add_argument("--rate", type=float, default=1.5e-3)
     train.add_argument("--seed", type=int, default=1)
 
-    evaluate = steps.add_parser("evaluate", help="agreement and rounds of a written draft on the held-out shards")
-    evaluate.add_argument("--draft", type=Path, default=ASSETS / "drafts/smollm2-135m")
+    features = steps.add_parser("features", help="train an EAGLE-3 head on the same shards, and write it")
+    features.add_argument(
+        "--work", type=Path, default=Path("runs/distill/head-work"), help="folder of the checkpoint and the log"
+    )
+    features.add_argument("--out", type=Path, default=ASSETS / "heads/smollm2-135m")
+    features.add_argument("--start", type=Path, metavar="HEAD", help="folder of a written head to go on from")
+    features.add_argument("--tokens", type=int, default=1_000_000, help="to read in all, prompts included")
+    features.add_argument("--chain", type=int, default=4, help="drafts in a row that are trained")
+    features.add_argument(
+        "--alone", type=float, default=0.3, help="share of the tokens in which only the first of them is"
+    )
+    features.add_argument("--noise", type=float, default=0.05, help="on the states read, in units of their own spread")
+    features.add_argument("--batch", type=int, default=1024, help="tokens per step")
+    features.add_argument("--rate", type=float, default=1e-3)
+    features.add_argument("--seed", type=int, default=1)
+
+    evaluate = steps.add_parser("evaluate", help="agreement and rounds of a draft or a head on the held-out shards")
+    evaluate.add_argument("--draft", type=Path, default=ASSETS / "drafts/smollm2-135m", help="folder of either")
     evaluate.add_argument("--draft-length", type=int, default=8)
 
 
@@ -84,6 +108,11 @@ def main(args: argparse.Namespace) -> int:
         raise UserError(
             f"{args.data} holds {len(paths)} shards, {args.held_out} of them held out: run `distill generate` first"
         )
+    from explorer.engine.eagle import is_head
+
+    if args.step == "features" or (args.step == "evaluate" and is_head(args.draft)):
+        print(_features(args, target, folder, paths).describe())
+        return 0
     held_out = [sequence for path in paths[: args.held_out] for sequence in read_shard(path)]
     if args.step == "train":
         options = {name: getattr(args, name) for name in ("layers", "tokens", "regression", "batch", "rate", "seed")}
@@ -97,6 +126,41 @@ def main(args: argparse.Namespace) -> int:
         figures = evaluate.evaluate(draft.read(target, args.draft), held_out, args.draft_length)
     print(figures.describe())
     return 0
+
+
+def _features(args: argparse.Namespace, target, target_folder: Path, paths: list[Path]) -> Figures:
+    """Train and write an EAGLE-3 head, or evaluate a written one."""
+    import torch
+
+    from explorer.distill import draft, features
+    from explorer.distill.head import build_head, write_head
+    from explorer.distill.unroll import read_texts
+    from explorer.engine.eagle import read_head
+
+    def texts(some: list[Path]) -> list[Text]:
+        return [text for path in some for text in read_texts(target, path, args.data / "tapped")]
+
+    def read(folder: Path):
+        return read_head(folder, target).float()
+
+    held_out = texts(paths[: args.held_out])
+    if args.step == "evaluate":
+        return features.evaluate(read(args.draft), target, held_out, args.draft_length)
+    options = {name: getattr(args, name) for name in ("tokens", "chain", "alone", "noise", "batch", "rate", "seed")}
+    recipe = features.FeatureRecipe(
+        **options, start=draft.sha256(args.start / "model.safetensors") if args.start else ""
+    )
+    data = texts(paths[args.held_out :])
+    torch.manual_seed(args.seed)
+    head = read(args.start).requires_grad_(True) if args.start else build_head(target, data)
+    head.lm_head.requires_grad_(False)
+    print(f"start: {features.evaluate(head.eval(), target, held_out[::8], 8).describe()}", flush=True)
+    counters = features.train(head.train(), target, data, held_out[::8], args.work, recipe)
+    counters["shards"] = [int(path.stem.rpartition("-")[2]) for path in paths[args.held_out :]]
+    figures = features.evaluate(head.eval().bfloat16().float(), target, held_out, 8)  # as written
+    runs = draft.read_runs(args.start) if args.start else []
+    write_head(head, args.out, target_folder, [*runs, asdict(recipe) | counters], figures)
+    return figures
 
 
 def embedded_target() -> Path:

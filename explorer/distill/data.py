@@ -6,7 +6,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
+
+from explorer.errors import UserError
 
 TOP = 16
 
@@ -68,7 +71,14 @@ class Sequence:
 
 
 def read_shard(path: Path) -> list[Sequence]:
-    tensors = load_file(path)
+    """The sequences of a shard; raises UserError where the file is not one, whole."""
+    try:
+        return _sequences(load_file(path))
+    except (SafetensorError, KeyError, ValueError) as error:
+        raise UserError(f"{path} is damaged ({error}): delete it, and generate again what is missing") from None
+
+
+def _sequences(tensors: dict[str, torch.Tensor]) -> list[Sequence]:
     sequences, token, row = [], 0, 0
     for prompt, answer in zip(tensors["prompt_lengths"].tolist(), tensors["answer_lengths"].tolist(), strict=True):
         labels = [tensors[name][row : row + answer] for name in ("top_ids", "top_logprobs", "states")]

@@ -40,9 +40,9 @@ def write(draft, folder: Path, target_folder: Path, runs: list[dict], figures: F
     os.replace(part, folder / "model.safetensors")
     config = draft.config.to_dict() | {"dtype": "bfloat16"}
     config.pop("_name_or_path", None)
-    _write_text(folder / "config.json", json.dumps(config, indent=2) + "\n")
+    write_text(folder / "config.json", json.dumps(config, indent=2) + "\n")
     parameters = sum(tensor.numel() for tensor in weights.values())
-    _write_text(folder / "README.md", card(runs, figures, parameters, sha256(target_folder / "model.safetensors")))
+    write_text(folder / "README.md", card(runs, figures, parameters, sha256(target_folder / "model.safetensors")))
 
 
 def sha256(path: Path) -> str:
@@ -114,7 +114,7 @@ def _commands(runs: list[dict]) -> str:
     return "\n".join(lines)
 
 
-def _write_text(path: Path, text: str) -> None:
+def write_text(path: Path, text: str) -> None:
     part = path.with_name(path.name + ".part")
     part.write_text(text, encoding="utf-8")
     os.replace(part, path)

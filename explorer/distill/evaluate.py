@@ -62,15 +62,32 @@ def simulate(masks: list[list[bool]], length: int) -> tuple[int, list[int], list
     """Rounds, and how many reached and kept each draft position, of greedy exact decoding of greedy answers.
 
     Until its first mismatch a draft reads exactly the target's text, so its on-policy choices are the teacher-forced ones
-    and the rounds follow from the match masks alone. The first answer token comes from the target's pass over the prompt.
+    and the rounds follow from the match masks alone.
+    """
+    return rounds_of([run_lengths(mask) for mask in masks], length)
+
+
+def run_lengths(mask: list[bool]) -> list[int]:
+    """For every place of a mask: how many in a row are true from there on."""
+    runs, run = [], 0
+    for match in reversed(mask):
+        run = run + 1 if match else 0
+        runs.append(run)
+    return runs[::-1]
+
+
+def rounds_of(depths: list[list[int]], length: int) -> tuple[int, list[int], list[int]]:
+    """Rounds, and how many reached and kept each draft position, from how many drafts are right after every place.
+
+    The first answer token comes from the target's pass over the prompt.
     """
     rounds, reached, kept = 0, [0] * length, [0] * length
-    for mask in masks:
+    for depth in depths:
         at = 1
-        while at < len(mask):
-            drafted = mask[at : at + length]
-            run = drafted.index(False) if False in drafted else len(drafted)
-            for position in range(min(run + 1, len(drafted))):
+        while at < len(depth):
+            room = min(length, len(depth) - at)
+            run = min(depth[at], room)
+            for position in range(min(run + 1, room)):
                 reached[position] += 1
             for position in range(run):
                 kept[position] += 1

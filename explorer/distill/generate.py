@@ -15,6 +15,7 @@ from transformers.masking_utils import sdpa_mask
 from explorer.distill.data import TOP, Answer, write_shard
 from explorer.distill.prompts import Exclusion, seed_prompts, wrapped
 from explorer.errors import UserError
+from explorer.files import write_whole
 
 MAX_PROMPT = 192  # tokens; longer prompts are left out
 BATCH = 64
@@ -148,7 +149,7 @@ def generate(
         raise UserError(
             f"{folder} was begun with {manifest.read_text()}, not {settings}: use the same or another folder"
         )
-    manifest.write_text(json.dumps(settings))
+    write_whole(manifest, json.dumps(settings))
     excluded = Exclusion(exclude)
     for index in shards:
         path = folder / f"shard-{index:05}.safetensors"

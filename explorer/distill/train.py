@@ -11,6 +11,7 @@ from pathlib import Path
 import torch
 import torch.nn.functional as F
 
+from explorer.distill.checkpoint import read_checkpoint
 from explorer.distill.data import Batch, Sequence, collate, epoch, read_shard
 from explorer.distill.evaluate import agreement, matches
 from explorer.errors import UserError
@@ -117,7 +118,7 @@ def train(
     }
     checkpoint = folder / "checkpoint.pt"
     if checkpoint.exists():
-        saved = torch.load(checkpoint, weights_only=True)
+        saved = read_checkpoint(checkpoint)
         if any(saved["at"][key] != at[key] for key in ("recipe", "shards")):
             raise UserError(
                 f"{checkpoint} was made with another recipe or other shards; name another folder to start anew"

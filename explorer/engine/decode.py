@@ -10,31 +10,38 @@ import torch
 
 from explorer.config import DecodeConfig
 from explorer.engine import ranking
+from explorer.engine.cross import CrossDrafter, CrossTokenizer, TextSide
 from explorer.engine.draft import Draft, Drafter, ModelDrafter
+from explorer.engine.features import FeatureDrafter
 from explorer.engine.lengths import LengthPolicy, make_length_policy
 from explorer.engine.lookup import LookupDrafter, LookupModelDrafter
 from explorer.engine.measure import measure
 from explorer.engine.model import Context
 from explorer.engine.packed import PackedContext
 from explorer.engine.pair import Pair, PromptError
+from explorer.engine.pearl import Pipeline
+from explorer.engine.phrases import PhrasePool
 from explorer.engine.sampling import Sampler
 from explorer.engine.stops import StopRule
+from explorer.engine.suffixes import candidates, verify_suffixes
 from explorer.engine.timing import wait
-from explorer.trace import Block, Round, Row, Seconds, judge_rows
+from explorer.trace import Block, Branch, Round, Row, Seconds, judge_rows, longest
 from explorer.verdicts import Judgement
 
 
 @torch.inference_mode()
-def decode(pair: Pair, prompt_ids: list[int], config: DecodeConfig) -> Iterator[Round]:
+def decode(pair: Pair, prompt_ids: list[int], config: DecodeConfig, pool: PhrasePool | None = None) -> Iterator[Round]:
     """Generate after prompt_ids, yielding a Round after each target pass until a stop; closing the iterator ends the run.
 
     Greedy with rule `exact` emits the ids of plain greedy decoding of the target (up to near-ties: one pass over K + 1
     rows rounds differently from K + 1 passes). Time while suspended at a yield is not counted. Raises PromptError.
+
+    pool: phrases learnt before, to go on from (a warm pool); None begins with none. Without `config.phrases` it is not used.
     """
     check_prompt(pair, prompt_ids, config)
     stops = StopRule(config, pair.stop_ids, pair.vocabulary)
     policy = make_length_policy(config, pair.scorer_for(config.rule))
-    sides = Sides(pair, config)
+    sides = Sides(pair, config, pool)
     prompt_length = len(prompt_ids)
     sequence = list(prompt_ids)
     stop = None
@@ -48,8 +55,9 @@ def decode(pair: Pair, prompt_ids: list[int], config: DecodeConfig) -> Iterator[
             # Judge and commit the kept drafted tokens and the target's own.
             judgement = attempt.judge(config)
             emitted, stop = stops.cut(sequence[prompt_length:], attempt.committed(judgement))
-            policy.learn(len(attempt.draft), judgement.kept)
+            policy.learn(attempt.drafted, min(attempt.drafted, judgement.kept))
             sequence += emitted
+            sides.learn(attempt, judgement, sequence[prompt_length:], len(emitted))
 
             # Roll both caches back to what is committed; the newest token is fed at the start of the next round.
             sides.settle(len(sequence) - 1)
@@ -61,13 +69,18 @@ def decode(pair: Pair, prompt_ids: list[int], config: DecodeConfig) -> Iterator[
 class Sides:
     """Both models' sides of one sequence: draft after it, let the target say what it thinks of that, roll back."""
 
-    def __init__(self, pair: Pair, config: DecodeConfig):
+    def __init__(self, pair: Pair, config: DecodeConfig, pool: PhrasePool | None = None):
+        """pool: phrases to begin with; raises UnsupportedModel where the target cannot try any."""
         self._pair, self._config = pair, config
+        alone = config.rule == "autoregressive"
+        self._pipeline = Pipeline(config.draft_length) if config.schedule == "pearl" and not alone else None
+        self._pool = None
+        if config.phrases and not alone:
+            pair.target.check_branches()
+            self._pool = PhrasePool(config.phrase_length, pair.stop_ids) if pool is None else pool
         self._sampler = Sampler(config.temperature, config.seed, pair.target.device)
-        self.target = pair.target.open()
-        self.drafter = (
-            None if config.rule == "autoregressive" else make_drafter(pair, self.target, config, self._sampler)
-        )
+        self.target = pair.open_target(features=not alone and config.drafter == "features")
+        self.drafter = None if alone else make_drafter(pair, self.target, config, self._sampler)
         self.clock = Clock(pair.target.device)
         self._prefill_seconds = self._forward_seconds = 0.0  # of the first round; of all rounds so far
 
@@ -75,6 +88,7 @@ class Sides:
         """Read the prompt without its last token."""
         self.clock.lap()
         self.target.prefill(torch.tensor(ids, dtype=torch.long, device=self.target.language_model.device))
+        self._observe()
         if self.drafter:
             self.drafter.prefill(ids)
         self._prefill_seconds = self.clock.lap()
@@ -85,30 +99,35 @@ class Sides:
         self.clock.lap()
         preverified = policy.seconds
 
-        # Draft.
-        draft = Draft()
-        room = min(config.draft_length, room)
-        while drafter and not draft.ended and len(draft) < room:
-            count = min(policy.next_block(draft), room - len(draft))
-            if count <= 0:
-                break
-            length_so_far = len(draft)
-            more = length_so_far + count < room  # otherwise nothing is left to decide
-            drafter.extend(draft, sequence, count, policy.score if more else None)
-            if len(draft) == length_so_far:  # a lookup that found nothing
-                break
+        # Draft. Under PEARL's schedule the draft was made in the last round, and this is for the next one.
+        if self._pipeline:
+            draft, ahead = self._pipeline.draft(drafter, sequence, room)
+        else:
+            draft, ahead = self._draft(sequence, min(config.draft_length, room), policy), Draft()
         blocks = policy.blocks(draft) if len(draft) else ()
+        key, room = [*sequence, *draft.ids][-1], min(config.phrase_length, room - len(draft))
+        phrases = candidates(self._pool, key, config.phrases, room, stop_ids) if self._pool else []
         draft_seconds, preverify_seconds = self.clock.lap(), policy.seconds - preverified
 
         # Verify: one target pass over the last committed token and the K drafted ones, K + 1 rows of logits.
         target.crop(len(sequence) - 1)  # where the draft worked in the target's own cache
         drafted = torch.tensor(draft.ids, dtype=torch.long, device=target.language_model.device)
         seed = torch.tensor(sequence[-1:], dtype=torch.long, device=drafted.device)
-        logits = target.feed(torch.cat([seed, drafted]), rows=len(draft) + 1)  # [K + 1, V]
+        trunk, branches = torch.cat([seed, drafted]), ()
+        if phrases:
+            logits, argmax, branches = verify_suffixes(target, trunk, phrases)
+            for token in branches[longest(branches)].ids:
+                draft.add(token, None, "phrase pool", stop_ids)
+            drafted = drafted.new_tensor(draft.ids)
+        else:
+            logits = target.feed(trunk, rows=len(draft) + 1)  # [K + 1, V]
+            argmax = ranking.argmax(logits)
+        self._observe()
         q = torch.stack(draft.distributions[: len(draft)]).to(drafted.device) if draft.distributions else None
-        argmax = ranking.argmax(logits)
         outcome = self._sampler.verify(logits, argmax, drafted, q)
         rows, match, replacement = measure(logits, argmax, drafted, *outcome, q if config.rule == "kl" else None)
+        if self._pipeline:
+            self._pipeline.learn(match, replacement)
 
         forwards = target.forward_seconds + (drafter.forward_seconds if drafter else 0.0)
         seconds = Seconds(
@@ -124,6 +143,9 @@ class Sides:
             requested=config.draft_length if drafter else 0,
             draft=draft,
             blocks=blocks,
+            branches=branches,
+            key=key,
+            ahead=tuple(ahead.ids),
             rows=rows,
             match=match,
             replacement=replacement,
@@ -132,10 +154,38 @@ class Sides:
             vocab_size=self._pair.vocab_size,
         )
 
+    def _draft(self, sequence: list[int], room: int, policy: LengthPolicy) -> Draft:
+        """Up to `room` tokens after `sequence`, block by block."""
+        draft = Draft()
+        while self.drafter and not draft.ended and len(draft) < room:
+            count = min(policy.next_block(draft), room - len(draft))
+            if count <= 0:
+                break
+            length_so_far = len(draft)
+            more = length_so_far + count < room  # otherwise nothing is left to decide
+            self.drafter.extend(draft, sequence, count, policy.score if more else None)
+            if len(draft) == length_so_far:  # a lookup that found nothing
+                break
+        return draft
+
+    def learn(self, attempt: Attempt, judgement: Judgement, output: list[int], new: int) -> None:
+        """Fill the phrase pool from a round; output: the text so far, whose last `new` tokens the round emitted."""
+        if self._pool is None:
+            return
+        if judgement.cut is not None:
+            self._pool.salvage(attempt.draft.ids, attempt.match, judgement.cut)
+        self._pool.correct(attempt.key, attempt.branches)
+        self._pool.read(output, new)
+
+    def _observe(self) -> None:
+        """Show the states that the target has just left behind to the drafter that asked for them."""
+        if self.target.tapped is not None:
+            self.drafter.observe(self.target)
+
     def settle(self, length: int) -> None:
-        """Keep the first `length` tokens of the sequence: a round is over."""
+        """Keep the first `length` tokens of the sequence: a round is over. What PEARL's draft holds ahead may stand."""
         self.target.crop(length)
-        if self.drafter:
+        if self.drafter and not (self._pipeline and self._pipeline.goes_on):
             self.drafter.settle(length)
 
     def close(self) -> None:
@@ -151,14 +201,22 @@ class Attempt:
 
     length_before: int
     requested: int
-    draft: Draft  # K tokens
+    draft: Draft  # K tokens, those of a phrase last
     blocks: tuple[Block, ...]
+    branches: tuple[Branch, ...]
+    key: int  # the token that they were tried after
+    ahead: tuple[int, ...]
     rows: tuple[Row, ...]  # [K + 1]
     match: tuple[bool, ...]  # [K]
     replacement: tuple[int, ...]  # [K + 1]
     protected: tuple[bool, ...]  # [K]
     seconds: Seconds  # all but `other`
     vocab_size: int
+
+    @property
+    def drafted(self) -> int:
+        """Tokens of the drafter's own, which the length policy answers for."""
+        return len(self.draft) - self.draft.from_pool
 
     def judge(self, config: DecodeConfig) -> Judgement:
         return judge_rows(self.match, self.rows[:-1], self.protected, config, self.vocab_size)
@@ -183,6 +241,8 @@ class Attempt:
             committed=self.committed(judgement),
             emitted=emitted,
             blocks=self.blocks,
+            branches=self.branches,
+            ahead=self.ahead,
             seconds=replace(self.seconds, other=other),
             vocab_size=self.vocab_size,
         )
@@ -192,14 +252,36 @@ def make_drafter(pair: Pair, target: Context | PackedContext, config: DecodeConf
     """The drafter that `config.drafter` names, for the sequence that is open on the target."""
     if config.drafter == "lookup":
         return LookupDrafter(sampler, pair.vocab_size, pair.stop_ids)
+    if config.drafter == "features":
+        return FeatureDrafter(pair.head, sampler, pair.stop_ids, entropies=config.length in ("entropy", "adaedl"))
     kind = LookupModelDrafter if config.drafter == "model+lookup" else ModelDrafter
-    context = pair.open_draft(target, states=config.needs_layer)
-    return kind(
-        context,
-        sampler,
+    entropies = config.length in ("entropy", "adaedl")
+    if pair.draft_side:
+        return cross_drafter(pair, kind, config, entropies)
+    # PEARL's draft is meant for a device of its own, so it never works in the target's cache.
+    context = pair.open_draft(target, states=config.needs_layer, alone=config.schedule == "pearl")
+    return kind(context, sampler, pair.stop_ids, entropies=entropies, distributions=config.rule == "kl")
+
+
+def cross_drafter(pair: Pair, kind: type[ModelDrafter], config: DecodeConfig, entropies: bool) -> CrossDrafter:
+    """The drafter of a pair whose draft has a vocabulary of its own; raises CrossTokenizer for what reads its own tokens."""
+    readers = {
+        f"length policy {config.length}": config.needs_layer,
+        "rule kl": config.rule == "kl",
+        "schedule pearl": config.schedule == "pearl",
+    }
+    for reader in (name for name, needed in readers.items() if needed):
+        raise CrossTokenizer(
+            f"{reader} reads the draft's own tokens, and those of a cross-tokenizer pair are not the target's: choose another one"
+        )
+    own = pair.draft_side
+    return CrossDrafter(
+        kind(pair.draft.open(), Sampler(0.0, config.seed, pair.draft.device), own.stop_ids, entropies=entropies),
+        TextSide(pair.tokenizer, pair.vocabulary),
+        TextSide(own.tokenizer, own.vocabulary),
         pair.stop_ids,
-        entropies=config.length in ("entropy", "adaedl"),
-        distributions=config.rule == "kl",
+        pair.vocab_size,
+        greedy=config.temperature == 0,
     )
 
 

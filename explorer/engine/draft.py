@@ -33,6 +33,21 @@ class Draft:
     def __len__(self) -> int:
         return len(self.ids)
 
+    @property
+    def from_pool(self) -> int:
+        """Tokens of a phrase that the target's pass added behind the drafter's own."""
+        return self.sources.count("phrase pool")
+
+    def copy(self) -> Draft:
+        """The same tokens, to go on from; greedy."""
+        return self.behind(0)
+
+    def behind(self, count: int) -> Draft:
+        """All but the first `count` tokens as a draft of its own; greedy, without scores."""
+        rest = Draft(self.ids[count:], self.probs[count:], self.sources[count:])
+        rest.ended = self.ended and len(rest) > 0
+        return rest
+
     def add(self, token: int, prob: float | None, source: Source, stop_ids: frozenset[int]) -> None:
         """Append one token, unless the draft has ended."""
         if not self.ended:

@@ -31,10 +31,14 @@ def decode_grid(pair: Pair, prompt_ids: list[int], configs: Sequence[DecodeConfi
 
     The rounds of one setting, in the order they come, are those of `decode` under it; seconds are those of the pass, and a
     prefill counts once for all settings that draft alike. Settings that draft differently share nothing. Greedy only:
-    raises ConfigError above temperature 0; PromptError as `decode`.
+    raises ConfigError above temperature 0 and for phrases and PEARL's schedule; PromptError as `decode`.
     """
     if any(config.temperature for config in configs):
         raise ConfigError("many settings at once need temperature 0: texts that are drawn share nothing")
+    if any(config.phrases or config.schedule == "pearl" for config in configs):
+        raise ConfigError(
+            "many settings at once share rounds, so none may depend on earlier ones as candidate phrases and schedule pearl do"
+        )
     alike: dict[DecodeConfig, list[int]] = {}
     for index, config in enumerate(configs):
         alike.setdefault(_drafting(config), []).append(index)

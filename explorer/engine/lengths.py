@@ -81,7 +81,8 @@ class ConfidenceLength(FixedLength):
         return 0 if len(draft) and self._stops(draft) else 1
 
     def _stops(self, draft: Draft) -> bool:
-        return draft.probs[-1] < self._threshold
+        prob = draft.probs[-1]  # None: decided with the token before (cross.py)
+        return prob is not None and prob < self._threshold
 
 
 class EntropyLength(ConfidenceLength):

@@ -13,10 +13,12 @@ from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, PreTra
 from transformers.utils import logging
 
 from explorer.config import ConfigError
+from explorer.engine.eagle import is_head, read_head
 from explorer.engine.fingerprint import fingerprint
 from explorer.engine.model import output_device
 from explorer.engine.pair import Pair, check_same_vocabulary
 from explorer.engine.weights import WeightsError
+from explorer.errors import is_out_of_memory
 
 DTYPES = ("float32", "bfloat16", "float16")
 SPREAD = "auto"  # the name of no device: the target over all GPUs, then memory, then disk
@@ -57,12 +59,23 @@ def placement(device: str | None, dtype: str | None) -> Placement:
     return Placement(place, getattr(torch, dtype), packed, device_map)
 
 
-def load(name: str, folders: dict[str, Path], sources: dict[str, str], where: Placement, grafted: bool = False) -> Pair:
-    """Load a pair from its folders, `target` and `draft`; sources: what to call them in a record.
+def load(
+    name: str,
+    folders: dict[str, Path],
+    sources: dict[str, str],
+    where: Placement,
+    grafted: bool = False,
+    cross_tokenizer: bool = False,
+) -> Pair:
+    """Load a pair from its folders, `target`, `draft` and maybe `head`; sources: what to call them in a record.
 
     grafted: the draft's folder holds a few trained layers for between the target's own embeddings and head. One folder
-    for both is loaded once; packed, the target then drafts for itself in fewer bits.
+    for both is loaded once; packed, the target then drafts for itself in fewer bits. An EAGLE-3 head as the draft counts as
+    the target's head, beside a target that drafts for itself. cross_tokenizer: the draft may have a vocabulary of its own.
     """
+    if not grafted and is_head(folders["draft"]):
+        folders = {"target": folders["target"], "draft": folders["target"], "head": folders["draft"]}
+        sources = {"target": sources["target"], "draft": sources["target"], "head": sources["draft"]}
     if grafted and where.device_map:
         raise ConfigError(
             f"device {SPREAD} is for targets larger than one device; the draft of {name} shares its target's tables, "
@@ -70,10 +83,14 @@ def load(name: str, folders: dict[str, Path], sources: dict[str, str], where: Pl
         )
     tokenizer = read_tokenizer(folders["target"])
     target = draft = read_model(folders["target"], where)
+    draft_tokenizer = None
     if grafted:
         draft = graft(target, folders["draft"])
     elif folders["draft"] != folders["target"]:
-        check_same_vocabulary(tokenizer, read_tokenizer(folders["draft"]))
+        draft_tokenizer = read_tokenizer(folders["draft"])
+        if not cross_tokenizer:
+            check_same_vocabulary(tokenizer, draft_tokenizer)
+            draft_tokenizer = None
         beside = replace(where, device=output_device(target), device_map=None)
         draft = read_model(folders["draft"], beside)
     return Pair(
@@ -81,6 +98,8 @@ def load(name: str, folders: dict[str, Path], sources: dict[str, str], where: Pl
         target_model=target,
         draft_model=draft,
         tokenizer=tokenizer,
+        draft_tokenizer=draft_tokenizer,
+        head=read_head(folders["head"], target) if "head" in folders else None,
         packed=where.packed,
         sources=sources,
         fingerprints={side: fingerprint(folder) for side, folder in folders.items()},
@@ -130,8 +149,8 @@ def _reading(folder: Path) -> Iterator[None]:
     """A folder that cannot be read becomes one sentence: the libraries raise errors of many kinds, some of many lines."""
     try:
         yield
-    except (MemoryError, torch.OutOfMemoryError):
-        raise
     except Exception as error:
+        if is_out_of_memory(error):
+            raise
         reason = next((line.strip() for line in str(error).splitlines() if line.strip()), "no reason given")
         raise WeightsError(f"cannot load {folder} ({type(error).__name__}: {reason[:200]})") from error

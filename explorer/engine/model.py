@@ -57,6 +57,14 @@ class LanguageModel:
         """Size of a hidden state."""
         return self.model.config.get_text_config().hidden_size
 
+    def check_branches(self) -> None:
+        """Raise UnsupportedModel where several continuations cannot be fed at once (Context.branch)."""
+        if self.model.config.model_type not in PLAIN:
+            raise UnsupportedModel(
+                f"candidate phrases need a mask of their own, which {self.model.config.model_type} models do not take here, only "
+                f"{', '.join(PLAIN)}: set the number of candidate phrases to 0"
+            )
+
     @property
     def dtype_name(self) -> str:
         return str(self.model.dtype).removeprefix("torch.")
@@ -66,24 +74,28 @@ class LanguageModel:
         """Memory of the weights; tables that are tied count once."""
         return sum(parameter.nbytes for parameter in self.model.parameters())
 
-    def open(self, states: bool = False) -> Context:
+    def open(self, states: bool = False, taps: tuple[int, ...] = ()) -> Context:
         """Start an empty sequence on these weights; with `states` its feeds also leave the final hidden states behind.
 
+        taps: layers whose inputs every feed leaves behind as well, of any family.
         Raises UnsupportedModel for states of a family whose head reads something else.
         """
         if states and self.model.config.model_type not in PLAIN:
             raise UnsupportedModel(
                 f"the hidden states of {self.model.config.model_type} models are not available here: only of {', '.join(PLAIN)}"
             )
-        return Context(self, states)
+        return Context(self, states, taps)
 
 
 class Context:
     """One sequence in one model: which tokens the cache holds, and the verbs to add and take back."""
 
-    def __init__(self, language_model: LanguageModel, states: bool = False):
+    def __init__(self, language_model: LanguageModel, states: bool = False, taps: tuple[int, ...] = ()):
         self.language_model = language_model
         self._wants_states = states
+        self._taps = taps
+        # [n, len(taps) * d] of the last feed: the inputs of those layers, side by side
+        self.tapped: torch.Tensor | None = None
         self.states: torch.Tensor | None = (
             None  # [rows, d] of the last feed if wanted: after the final norm, the head's input
         )
@@ -116,6 +128,14 @@ class Context:
             self._cache.crop(length - self.length)
             self.length = length
 
+    def move(self, start: int, count: int, to: int) -> None:
+        """Move `count` entries that begin at `start` down to `to`, and drop all behind them. Only for families in PLAIN."""
+        if start != to:
+            for layer in self._cache.layers:
+                for held in (layer.keys, layer.values):  # [1, heads, length, d]
+                    held[:, :, to : to + count] = held[:, :, start : start + count].clone()
+        self.crop(to + count)
+
     def close(self) -> None:
         """Free the cache."""
         self._cache, self.length = DynamicCache(), 0
@@ -132,7 +152,12 @@ class Context:
 
     def _forward(self, module: torch.nn.Module, ids: torch.Tensor, **arguments):
         start = perf_counter()
-        output = module(input_ids=ids[None], cache=self._cache, use_cache=True, **arguments)
+        output = module(
+            input_ids=ids[None], cache=self._cache, use_cache=True, output_hidden_states=bool(self._taps), **arguments
+        )
+        if self._taps:  # layers may lie on several devices
+            inputs = [output.hidden_states[layer][0].to(self.language_model.device) for layer in self._taps]
+            self.tapped = torch.cat(inputs, dim=-1)
         self.forward_seconds += perf_counter() - start
         self.length += len(ids)
         return output

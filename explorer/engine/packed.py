@@ -36,13 +36,14 @@ def supports(config: PretrainedConfig, form: Form) -> bool:
         and not getattr(config, "use_sliding_window", False)
         and not getattr(config, "mlp_bias", False)
         and rope.get("rope_type", "default") in ROPE_TYPES
-        and _kernel_works(form)
+        and kernel_works(form)
     )
 
 
-def _kernel_works(form: Form) -> bool:
+def kernel_works(form: Form) -> bool:
+    """Whether this torch has the kernels of a form."""
     try:
-        _pack(torch.eye(16), None, form)(torch.ones(1, 16))
+        pack(torch.eye(16), None, form)(torch.ones(1, 16))
     except (RuntimeError, AttributeError, NotImplementedError):
         return False
     return True
@@ -142,7 +143,8 @@ class FourBit:
         return cls(levels.int().view(rows, columns), low, scale)
 
 
-def _pack(weight: Tensor, bias: Tensor | None, form: Form) -> Float32Linear | Int8Linear | Int4Linear:
+def pack(weight: Tensor, bias: Tensor | None, form: Form) -> Float32Linear | Int8Linear | Int4Linear:
+    """A projection x [n, in] -> [n, out] with weight [out, in] laid out for a CPU."""
     if form == "float32":
         return Float32Linear(weight, bias)
     groups = FourBit.of(weight) if _has_fast_int4() else None
@@ -176,10 +178,10 @@ class PackedLayer:
         parts = [_interleave(attention.q_proj, head_dim, head_dim**-0.5), _interleave(attention.k_proj, head_dim)]
         parts.append((attention.v_proj.weight, attention.v_proj.bias))
         bias = None if parts[0][1] is None else torch.cat([bias for _, bias in parts])
-        self.qkv = _pack(torch.cat([weight for weight, _ in parts]), bias, form)
-        self.out = _pack(attention.o_proj.weight, attention.o_proj.bias, form)
-        self.gate_up = _pack(torch.cat([mlp.gate_proj.weight, mlp.up_proj.weight]), None, form)
-        self.down = _pack(mlp.down_proj.weight, None, form)
+        self.qkv = pack(torch.cat([weight for weight, _ in parts]), bias, form)
+        self.out = pack(attention.o_proj.weight, attention.o_proj.bias, form)
+        self.gate_up = pack(torch.cat([mlp.gate_proj.weight, mlp.up_proj.weight]), None, form)
+        self.down = pack(mlp.down_proj.weight, None, form)
         self.attention_norm = layer.input_layernorm.weight
         self.mlp_norm = layer.post_attention_layernorm.weight
 
@@ -250,13 +252,16 @@ class PackedModel:
             self.embedding = body.embed_tokens.weight.detach()
             self.layers = [PackedLayer(layer, config, form) for layer in body.layers]
             self.norm = body.norm.weight.detach()
-            self.head = _pack(model.get_output_embeddings().weight[:vocab_size].detach(), None, form)
+            self.head = pack(model.get_output_embeddings().weight[:vocab_size].detach(), None, form)
             self.rotation = rotation_table(body.rotary_emb, self.context_limit, config)
 
     @property
     def width(self) -> int:
         """Size of a hidden state."""
         return self.embedding.shape[1]
+
+    def check_branches(self) -> None:
+        """Every packed model takes several continuations at once."""
 
     @property
     def dtype_name(self) -> str:
@@ -269,12 +274,12 @@ class PackedModel:
         projections = [p for layer in self.layers for p in (layer.qkv, layer.out, layer.gate_up, layer.down)]
         return self.embedding.nbytes + sum(p.weight_bytes for p in [*projections, self.head])
 
-    def open(self, states: bool = False, cache: KVCache | None = None) -> PackedContext:
+    def open(self, states: bool = False, cache: KVCache | None = None, taps: tuple[int, ...] = ()) -> PackedContext:
         """Start an empty sequence on these weights, or go on in the cache of another form of the same model.
 
-        `states` changes nothing here: they cost nothing to keep.
+        `states` changes nothing here: they cost nothing to keep. taps: layers whose inputs each feed leaves behind.
         """
-        return PackedContext(self, cache or KVCache(len(self.layers), self.kv_heads, self.head_dim))
+        return PackedContext(self, cache or KVCache(len(self.layers), self.kv_heads, self.head_dim), taps)
 
 
 class KVCache:
@@ -299,8 +304,12 @@ class KVCache:
 class PackedContext:
     """One sequence in a packed model: which tokens the cache holds, and the verbs to add and take back."""
 
-    def __init__(self, model: PackedModel, cache: KVCache):
+    def __init__(self, model: PackedModel, cache: KVCache, taps: tuple[int, ...] = ()):
         self.language_model = model
+        self._taps = taps
+        self.tapped: Tensor | None = (
+            None  # [n, len(taps) * d] of the last feed: the inputs of those layers, side by side
+        )
         self.cache = cache
         self.forward_seconds = 0.0
         self.states: Tensor | None = None  # [rows, d] of the last feed, after the final norm: the head's input
@@ -329,6 +338,13 @@ class PackedContext:
         """Take tokens back so that at most `length` are held."""
         self.cache.length = min(self.length, length)
 
+    def move(self, start: int, count: int, to: int) -> None:
+        """Move `count` entries that begin at `start` down to `to`, and drop all behind them."""
+        entries = self.cache.entries
+        if start != to:
+            entries[:, to : to + count] = entries[:, start : start + count].clone()
+        self.crop(to + count)
+
     def close(self) -> None:
         """Free the cache."""
         self.cache.clear()
@@ -342,8 +358,13 @@ class PackedContext:
         rotation = (model.rotation[past:total] if positions is None else model.rotation[positions])[:, None]
         mask = causal_mask(n, past, model.heads // model.kv_heads) if mask is None else mask  # [groups * n, total]
         x = model.embedding[ids]  # [n, d]
-        for layer, entries in zip(model.layers, self.cache.entries):
+        inputs = {}
+        for index, (layer, entries) in enumerate(zip(model.layers, self.cache.entries)):
+            if index in self._taps:
+                inputs[index] = x
             x = layer(x, entries, past, rotation, mask)
+        if inputs:
+            self.tapped = torch.cat([inputs[index] for index in self._taps], dim=1)
         self.cache.length = total
         self.states = rms_norm(x[n - rows :], model.norm, model.eps)
         logits = model.head(self.states) if rows else x

@@ -1,4 +1,4 @@
-"""A pair: a draft and a target model over one vocabulary, with the text side of both."""
+"""A pair: a draft and a target model, over one vocabulary unless it says otherwise, with the text side of both."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
 from explorer.engine import fixed
+from explorer.engine.eagle import Eagle3Head
+from explorer.engine.features import FeatureModel
 from explorer.engine.lengths import BlockScorer
 from explorer.engine.model import Context, LanguageModel
 from explorer.engine.packed import Form, PackedContext, PackedModel, supports
@@ -21,14 +23,26 @@ class PairMismatch(UserError):
     """Two models that do not share one vocabulary; the message says what differs."""
 
 
+class NoHead(UserError):
+    """The drafter features on a pair whose target has no head here."""
+
+
 class PromptError(UserError):
     """A prompt that cannot be decoded: empty, foreign to the vocabulary, or longer than the context allows."""
+
+
+class DraftSide:
+    """The text side of a draft that has a vocabulary of its own."""
+
+    def __init__(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast):
+        self.tokenizer, self.vocabulary = tokenizer, Vocabulary(tokenizer)
+        self.stop_ids = stop_ids_of(model, tokenizer)
 
 
 class Pair:
     """Loaded weights, shared by all runs; every run opens its own contexts on them.
 
-    `sources` and `fingerprints` (both by `target` and `draft`) say where the weights came from and which they are.
+    `sources` and `fingerprints` (by `target`, `draft` and maybe `head`) say where the weights came from and which they are.
     """
 
     def __init__(
@@ -38,12 +52,15 @@ class Pair:
         draft_model: PreTrainedModel,
         tokenizer: PreTrainedTokenizerFast,
         *,
+        draft_tokenizer: PreTrainedTokenizerFast | None = None,
+        head: Eagle3Head | None = None,
         packed: bool = False,
         fixed_draft: bool | None = None,
         sources: dict[str, str] | None = None,
         fingerprints: dict[str, str] | None = None,
     ):
-        """packed: lay both out for a CPU where their shape allows (packed.py), target in float32, draft quantized; the
+        """draft_tokenizer: of a draft with a vocabulary of its own (cross.py); head: of the target, for the drafter features;
+        packed: lay all out for a CPU where their shape allows (packed.py), target in float32, draft quantized; the
         models passed in keep their own weights, so drop them to have the memory back. fixed_draft: whether the draft works
         on fixed buffers (fixed.py), where its shape allows; None: on CUDA, where they become graphs. Raises UnsupportedModel.
         """
@@ -52,12 +69,16 @@ class Pair:
         self.vocabulary = Vocabulary(tokenizer)
         self.vocab_size = len(self.vocabulary)
         self.target = lay_out(target_model, self.vocab_size, "float32" if packed else None)
+        form: Form | None = "quantized" if packed else None
+        self.draft_side = DraftSide(draft_model, draft_tokenizer) if draft_tokenizer else None
+        draft_size = len(self.draft_side.vocabulary) if self.draft_side else self.vocab_size
         if fixed_draft is None:
             fixed_draft = draft_model.device.type == "cuda"
         if fixed_draft and not packed and fixed.supports(draft_model):
-            self.draft = fixed.FixedModel(draft_model, self.vocab_size)
+            self.draft = fixed.FixedModel(draft_model, draft_size)
         else:
-            self.draft = lay_out(draft_model, self.vocab_size, "quantized" if packed else None)
+            self.draft = lay_out(draft_model, draft_size, form)
+        self.head = FeatureModel(head, target_model, self.vocab_size, form) if head else None
         # Then the draft is the target's own quantized copy, and one key-value cache serves both.
         self.drafts_for_itself = draft_model is target_model and all(
             isinstance(model, PackedModel) for model in (self.target, self.draft)
@@ -76,18 +97,33 @@ class Pair:
         return self.scorers.get(rule) or next(iter(self.scorers.values()), None)
 
     def open_draft(
-        self, target: Context | PackedContext, states: bool = False
+        self, target: Context | PackedContext, states: bool = False, alone: bool = False
     ) -> Context | PackedContext | fixed.FixedContext:
         """Start the draft's side of a sequence that is open on the target; states: leave final hidden states behind.
 
-        A copy of the target in fewer bits reads the target's own keys and values: nothing to prefill, and more to agree on.
+        A copy of the target in fewer bits reads the target's own keys and values: nothing to prefill, and more to agree on;
+        alone: it keeps its own even so.
         """
-        return self.draft.open(states, target.cache) if self.drafts_for_itself else self.draft.open(states)
+        shared = self.drafts_for_itself and not alone
+        return self.draft.open(states, target.cache) if shared else self.draft.open(states)
+
+    def open_target(self, features: bool = False) -> Context | PackedContext:
+        """Start the target's side of a sequence; features: leave the states behind that a head is fed. Raises NoHead."""
+        if not features:
+            return self.target.open()
+        if self.head is None:
+            raise NoHead(
+                "the drafter features needs an EAGLE-3 head of this target, and this pair has none: name the pair "
+                "TARGET,HEAD with the hub id or folder of one"
+            )
+        return self.target.open(taps=self.head.taps)
 
     @property
     def context_limit(self) -> int | None:
-        """The longest sequence both models were made for, in tokens; None where neither says."""
-        limits = [m.context_limit for m in (self.target, self.draft) if m.context_limit is not None]
+        """The longest sequence both models were made for, in tokens; None where neither says. A draft with a vocabulary of its
+        own counts other tokens, and stops drafting where its own context ends."""
+        models = (self.target,) if self.draft_side else (self.target, self.draft)
+        limits = [m.context_limit for m in models if m.context_limit is not None]
         return min(limits, default=None)
 
     def encode(self, text: str, raw: bool = False) -> Prompt:
@@ -114,8 +150,11 @@ class Pair:
             pair=self.name,
             target=self.sources["target"],
             draft=self.sources["draft"],
+            head=self.sources.get("head"),
+            cross_tokenizer=self.draft_side is not None,
             weights=dict(self.fingerprints),
-            dtype={"target": self.target.dtype_name, "draft": self.draft.dtype_name},
+            dtype={"target": self.target.dtype_name, "draft": self.draft.dtype_name}
+            | ({"head": self.head.dtype_name} if self.head else {}),
             device=self.lent_device or device_name(self.target.device),
             threads=torch.get_num_threads(),
             versions={package: version(package) for package in ("torch", "transformers")},
@@ -151,7 +190,8 @@ def check_same_vocabulary(target: PreTrainedTokenizerFast, draft: PreTrainedToke
             different = sorted(set(ours.items()) ^ set(theirs.items()), key=str)[:3]
             raise PairMismatch(
                 f"the draft's vocabulary is not the target's: {len(ours)} and {len(theirs)} {what}, for example "
-                f"{', '.join(f'{key!r}: {value!r}' for key, value in different)}. A pair needs one tokenizer"
+                f"{', '.join(f'{key!r}: {value!r}' for key, value in different)}. A pair needs one tokenizer; to have the "
+                "draft's text tokenised again for the target, name the pair TARGET,DRAFT,cross-tokenizer"
             )
 
 

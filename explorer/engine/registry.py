@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from explorer.engine.hardware import has_cuda
-from explorer.engine.weights import RegistryModel, is_here, local_or_hub, registry_model
+from explorer.engine.weights import RegistryModel, WeightsError, is_here, local_or_hub, registry_model
 from explorer.errors import UserError
 
 if TYPE_CHECKING:  # the list of pairs must show before torch is imported
@@ -20,8 +20,11 @@ if TYPE_CHECKING:  # the list of pairs must show before torch is imported
 ASSETS = Path(__file__).parents[2] / "assets"
 
 
+CROSS_TOKENIZER = "cross-tokenizer"  # third part of a pair's name: its draft has a vocabulary of its own
+
+
 class UnknownPair(UserError):
-    """A pair name that is neither in the table nor of the form TARGET,DRAFT."""
+    """A pair name that is neither in the table nor of the form TARGET,DRAFT or TARGET,DRAFT,cross-tokenizer."""
 
 
 Reference = RegistryModel | Path | str  # in a registry package; trained layers that ship here; a hub id or a local path
@@ -34,13 +37,15 @@ class KnownPair:
     name: str
     title: str
     target: Reference
-    draft: Reference
+    draft: Reference  # of a pair named on the spot also an EAGLE-3 head: its target then drafts for itself as well
+    head: Reference | None = None  # an EAGLE-3 head of the target
+    cross_tokenizer: bool = False  # the draft has a vocabulary of its own
     download_gb: float | None = None
     suits: str = ""
 
     @property
     def sides(self) -> dict[str, Reference]:
-        return {"target": self.target, "draft": self.draft}
+        return {"target": self.target, "draft": self.draft} | ({"head": self.head} if self.head else {})
 
     @property
     def is_grafted(self) -> bool:
@@ -71,7 +76,7 @@ class KnownPair:
     @property
     def is_here(self) -> bool:
         """Whether it loads without a download."""
-        return all(side.is_dir() if isinstance(side, Path) else is_here(side) for side in (self.target, self.draft))
+        return all(side.is_dir() if isinstance(side, Path) else is_here(side) for side in self.sides.values())
 
 
 def known_pairs() -> tuple[KnownPair, ...]:
@@ -92,34 +97,40 @@ def _table() -> dict[str, Any]:
 
 
 @cache
-def _pairs() -> tuple[KnownPair, ...]:
-    table = _table()
-    models = {
+def _registry_models() -> dict[str, RegistryModel]:
+    return {
         name: RegistryModel(name, **{key: value for key, value in entry.items() if key != "license"})
-        for name, entry in table["registry"].items()
+        for name, entry in _table()["registry"].items()
     }
+
+
+@cache
+def _pairs() -> tuple[KnownPair, ...]:
+    models = _registry_models()
 
     def reference(name: str) -> Reference:
         return models.get(name) or (ASSETS / name if (ASSETS / name).is_dir() else name)
 
-    return tuple(
-        KnownPair(name, **{**entry, "target": reference(entry["target"]), "draft": reference(entry["draft"])})
-        for name, entry in table["pairs"].items()
-    )
+    def sides(entry: dict[str, str]) -> dict[str, Reference]:
+        return {side: reference(entry[side]) for side in ("target", "draft", "head") if side in entry}
+
+    return tuple(KnownPair(name, **{**entry, **sides(entry)}) for name, entry in _table()["pairs"].items())
 
 
 def find_pair(name: str) -> KnownPair:
-    """The known pair of that name, or one made of TARGET,DRAFT; raises UnknownPair."""
+    """The known pair of that name, or one made of TARGET,DRAFT, by consent with vocabularies of their own; raises UnknownPair."""
     for pair in known_pairs():
         if pair.name == name:
             return pair
-    target, comma, draft = (part.strip() for part in name.partition(","))
-    if not (comma and target and draft):
+    parts = [part.strip() for part in name.split(",")]
+    if len(parts) not in (2, 3) or not all(parts) or parts[2:] not in ([], [CROSS_TOKENIZER]):
         raise UnknownPair(
             f"unknown pair {name!r}: name one of {', '.join(pair.name for pair in known_pairs())}, "
-            "or TARGET,DRAFT as hub ids or local folders"
+            f"or TARGET,DRAFT as hub ids or local folders, or TARGET,DRAFT,{CROSS_TOKENIZER}"
         )
-    return KnownPair(name, name, target, draft)
+    models = _registry_models()
+    target, draft = (models.get(part, part) for part in parts[:2])
+    return KnownPair(name, name, target, draft, cross_tokenizer=len(parts) == 3)
 
 
 def load_pair(
@@ -142,17 +153,29 @@ def load_pair(
     where = loading.placement(device, dtype)
     sources = {side: _public_name(reference) for side, reference in known.sides.items()}
     folders = folders_of(known, progress)
-    return loading.load(public_name(known), folders, sources, where, grafted=known.is_grafted)
+    try:
+        return loading.load(
+            public_name(known), folders, sources, where, grafted=known.is_grafted, cross_tokenizer=known.cross_tokenizer
+        )
+    except WeightsError as error:
+        for side, reference in known.sides.items():
+            if isinstance(reference, RegistryModel) and str(folders[side]) in str(
+                error
+            ):  # made here, so it can be made again
+                raise WeightsError(f"{error}: delete that folder and try again, it is made anew") from error
+        raise
 
 
 def folders_of(known: KnownPair, progress: Callable[[str], None] = lambda message: None) -> dict[str, Path]:
-    """Where the weights of `target` and `draft` lie on this machine; raises WeightsError."""
+    """Where the weights of all sides lie on this machine; raises WeightsError."""
     return {side: _folder(reference, progress) for side, reference in known.sides.items()}
 
 
 def public_name(known: KnownPair) -> str:
     """What to call a pair in a record."""
-    return known.name if known in known_pairs() else ",".join(map(_public_name, known.sides.values()))
+    if known in known_pairs():
+        return known.name
+    return ",".join([*map(_public_name, known.sides.values()), *([CROSS_TOKENIZER] if known.cross_tokenizer else [])])
 
 
 def _folder(reference: Reference, progress: Callable[[str], None]) -> Path:

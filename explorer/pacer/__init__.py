@@ -5,6 +5,7 @@ that predicts which drafted tokens will be kept; evaluate: how well it does, and
 import argparse
 from pathlib import Path
 
+from explorer.files import write_whole
 from explorer.prompts import EXAMPLES, HELD_OUT
 
 
@@ -154,15 +155,15 @@ def _evaluate(args: argparse.Namespace, name: str) -> None:
         costs = measure_costs(pair, block_size=4)
         del pair
         if args.measure:
-            args.measure.write_text(json.dumps(asdict(costs), indent=1), encoding="utf-8")
+            write_whole(args.measure, json.dumps(asdict(costs), indent=1))
     settings, held_out, _ = read_folder(args.data, args.held_out, recipe.config, training=False)
     figures, choice = evaluate(layer, held_out, recipe, frozenset(settings["stop_ids"]), costs, args.longest)
     print(markdown(figures))
     if args.choose:
         save_card(args.layer, replace(card, choices=card.choices | {recipe.rule: choice}))
     if args.out:
-        args.out.write_text(json.dumps(figures, indent=1), encoding="utf-8")
-        args.out.with_suffix(".md").write_text(markdown(figures) + "\n", encoding="utf-8")
+        write_whole(args.out, json.dumps(figures, indent=1))
+        write_whole(args.out.with_suffix(".md"), markdown(figures) + "\n")
 
 
 def _shards(text: str) -> range:

@@ -1,50 +1,22 @@
 """Many drafts of one text at once: branches that share its trunk and never see each other.
 
-The mask of PACER's packing: a token of a branch reads the trunk up to the place where its branch leaves, its own branch up
-to itself, and nothing else; positions count on from the trunk. It serves the draft model while branches grow, the target
-that judges them, and training that recomputes states from ids.
+PACER's packing (engine/pack.py) serves the draft model while branches grow, the target that judges them, and training that
+recomputes states from ids.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
 
 import torch
 from torch import Tensor
 from transformers import PreTrainedModel
 
 from explorer.engine.model import Context, LanguageModel
+from explorer.engine.pack import Pack, pack
 from explorer.engine.packed import PackedContext, PackedModel
 from explorer.engine.ranking import argmax, top
 from explorer.pacer.data import BRANCH, Text
-
-
-@dataclass(frozen=True)
-class Pack:
-    """Trunk and branches as one sequence of N columns."""
-
-    ids: Tensor  # [N]
-    positions: Tensor  # [N]
-    visible: Tensor  # [N, N] bool: visible[q, k], whether column q reads column k
-    starts: tuple[int, ...]  # first column of each branch
-
-
-def pack(trunk: Tensor, branches: Sequence[tuple[int, Tensor]]) -> Pack:
-    """Lay out trunk ids [T] and branches (index of the last trunk column each may read, its ids [L])."""
-    size = len(trunk) + sum(len(ids) for _, ids in branches)
-    positions = torch.arange(size)
-    visible = torch.zeros(size, size, dtype=torch.bool)
-    visible[: len(trunk), : len(trunk)] = torch.ones(len(trunk), len(trunk)).tril().bool()
-    starts, column = [], len(trunk)
-    for last, ids in branches:
-        mine = slice(column, column + len(ids))
-        positions[mine] = torch.arange(last + 1, last + 1 + len(ids))
-        visible[mine, : last + 1] = True
-        visible[mine, mine] = torch.ones(len(ids), len(ids)).tril().bool()
-        starts.append(column)
-        column = mine.stop
-    return Pack(torch.cat([trunk, *(ids for _, ids in branches)]), positions, visible, tuple(starts))
 
 
 def pack_text(text: Text) -> Pack:

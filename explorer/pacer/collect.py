@@ -20,8 +20,9 @@ from explorer.distill.generate import MAX_PROMPT, answer_batch, chat_ids
 from explorer.distill.prompts import Exclusion, seed_prompts
 from explorer.engine.model import LanguageModel
 from explorer.errors import UserError
+from explorer.files import write_whole
 from explorer.pacer.branches import draft_text, judge_branches
-from explorer.pacer.data import LOWEST_THETA, Text, read_shard, shard_paths, write_shard
+from explorer.pacer.data import LOWEST_THETA, Text, read_settings, read_shard, shard_paths, write_shard
 from explorer.pacer.sides import Sides
 
 
@@ -35,11 +36,11 @@ def collect(
     folder.mkdir(parents=True, exist_ok=True)
     settings = settings | sides.provenance | {"exclude": [path.name for path in exclude]}
     manifest = folder / "settings.json"
-    if manifest.exists() and json.loads(manifest.read_text()) != settings:
+    if manifest.exists() and read_settings(folder) != settings:
         raise UserError(
             f"{folder} was begun with other settings or weights ({manifest}): use the same or another folder"
         )
-    manifest.write_text(json.dumps(settings, indent=1))
+    write_whole(manifest, json.dumps(settings, indent=1))
     excluded = Exclusion(exclude)
     for index in shards:
         path = folder / f"shard-{index:05}.safetensors"
@@ -57,12 +58,12 @@ def collect(
 
 def ask(sides: Sides, folder: Path, shards: range, out: Path, say: Callable[[str], None] = print) -> None:
     """Ask the target about the branches of shards collected for the exact rule, and write them for both rules into `out`."""
-    settings = json.loads((folder / "settings.json").read_text())
+    settings = read_settings(folder)
     mine = sides.provenance
     if settings["weights"] != mine["weights"] or settings["dtype"]["target"] != mine["dtype"]["target"]:
         raise UserError(f"{folder} was collected with other weights or another dtype of the target")
     out.mkdir(parents=True, exist_ok=True)
-    (out / "settings.json").write_text(json.dumps(settings | {"rule": "fly"}, indent=1))
+    write_whole(out / "settings.json", json.dumps(settings | {"rule": "fly"}, indent=1))
     target = LanguageModel(sides.target, len(sides.tokenizer))
     for path in shard_paths(folder):
         if int(path.stem.rpartition("-")[2]) in shards and not (out / path.name).exists():

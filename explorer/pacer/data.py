@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
@@ -81,7 +82,28 @@ def write_shard(path: Path, texts: list[Text]) -> None:
 
 
 def read_shard(path: Path) -> list[Text]:
-    tensors = load_file(path)
+    """The texts of a shard; raises UserError where the file is not one, whole."""
+    try:
+        return _texts(load_file(path))
+    except (SafetensorError, KeyError, ValueError) as error:
+        raise UserError(f"{path} is damaged ({error}): delete it, and collect again what is missing") from None
+
+
+def read_settings(folder: Path) -> dict[str, Any]:
+    """What a collection was begun with; raises UserError where the file is missing or damaged."""
+    path = folder / "settings.json"
+    try:
+        settings = parse_json(path.read_bytes())
+    except FileNotFoundError:
+        raise UserError(f"{folder} holds no settings.json: it is not the folder of a collection") from None
+    except UserError as error:
+        raise UserError(f"{path} is damaged ({error}): delete it, and collect again with the same settings") from None
+    if not isinstance(settings, dict):
+        raise UserError(f"{path} is damaged (not an object): delete it, and collect again with the same settings")
+    return settings
+
+
+def _texts(tensors: dict[str, Tensor]) -> list[Text]:
     texts, token, row, branch = [], 0, 0, 0
     for length, prompt in zip(tensors["lengths"].tolist(), tensors["prompt_lengths"].tolist(), strict=True):
         rows = {name: tensors[name][row : row + length - prompt] for name in ROW_FIELDS}
@@ -107,7 +129,7 @@ def read_folder(
     paths = shard_paths(folder)
     if len(paths) < held_out + training:
         raise UserError(f"{folder} holds {len(paths)} shards, {held_out} of them held out: run `pacer collect` first")
-    settings = parse_json((folder / "settings.json").read_bytes())
+    settings = read_settings(folder)
     if config.rule == "fly":
         if settings["rule"] != "fly":
             raise UserError(f"{folder} was collected for the exact rule only: collect again with --rule fly")

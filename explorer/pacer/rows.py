@@ -34,6 +34,7 @@ def adaptive_rows(
             for rule in ("exact", "fly")
             for name, drafter in (("", "model"), (", model + lookup", "model+lookup"))
         }
+        texts["exact, pacer, Ouroboros (suffixes), cold pool"] = "exact length=pacer phrases=3"
     texts |= {text: text for text in more}
     return {name: read_row(text, base, cards) for name, text in texts.items()}
 

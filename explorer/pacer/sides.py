@@ -14,6 +14,7 @@ from explorer.engine.model import LanguageModel
 from explorer.engine.packed import PackedModel
 from explorer.engine.pair import lay_out, stop_ids_of
 from explorer.engine.registry import KnownPair, find_pair, folders_of, public_name
+from explorer.errors import UserError
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,9 @@ class Sides:
 def load_sides(name: str, device: str | None, dtype: str | None) -> Sides:
     """Load a pair for collecting; dtype: of the target alone, the draft is laid out as in a run. Raises UserErrors."""
     known = find_pair(name)
-    folders = folders_of(known)
+    if known.cross_tokenizer:
+        raise UserError("a layer scores the draft's tokens, and those of a cross-tokenizer pair are not the target's")
+    folders = {side: folder for side, folder in folders_of(known).items() if side in ("target", "draft")}
     run, own = loading.placement(device, None), loading.placement(device, dtype)
     tokenizer = loading.read_tokenizer(folders["target"])
     draft = lay_out(read_draft(known, run), len(tokenizer), "quantized" if run.packed else None)

@@ -17,6 +17,7 @@ from accelerate import Accelerator
 from torch import Tensor
 
 from explorer.config import DecodeConfig
+from explorer.distill.checkpoint import read_checkpoint
 from explorer.errors import UserError
 from explorer.pacer.card import Card
 from explorer.pacer.data import Round, Text, draft_at, kept, walk
@@ -141,7 +142,7 @@ def train(
     at = {"recipe": json.dumps(asdict(recipe)), "texts": len(texts), "epoch": 0, "group": 0, "step": 0, "best": {}}
     checkpoint, best_weights = folder / "checkpoint.pt", None
     if checkpoint.exists():
-        saved = torch.load(checkpoint, weights_only=True, map_location="cpu")
+        saved = read_checkpoint(checkpoint)
         if any(saved["at"][key] != at[key] for key in ("recipe", "texts")):
             raise UserError(
                 f"{checkpoint} was made with another recipe or other data: name another folder to start anew"

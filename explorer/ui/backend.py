@@ -30,11 +30,13 @@ class Backend:
     Holds the pair used last; another one takes its place, because two may not fit into memory.
     """
 
+    takes_typed_pairs = True  # whether a visitor may name a pair that is not in the list
     loan_seconds: int | None = None  # for how long a GPU is lent at most, where it is lent
 
     def __init__(self):
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="models")
         self._pair: Pair | None = None
+        self._name = ""  # by which it was asked for: that in its records hides local folders
 
     def pairs(self) -> tuple[KnownPair, ...]:
         """The pairs a visitor can choose, the default first."""
@@ -145,12 +147,12 @@ class Backend:
             self._worker.submit(steps.close)  # behind the step that may still be running
 
     def _load(self, name: str, progress: Callable[[str], None]) -> Pair:
-        if self._pair is None or self._pair.name != name:
+        if self._pair is None or self._name != name:
             from explorer.engine.registry import load_pair
             from explorer.pacer.shipped import attach
 
             self._pair = None
-            self._pair = load_pair(name, progress=progress)
+            self._pair, self._name = load_pair(name, progress=progress), name
             for card in attach(self._pair).values():
                 if warning := card.warning(self._pair.fingerprints):
                     progress(f"Warning: {warning}.")

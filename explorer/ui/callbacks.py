@@ -8,16 +8,18 @@ import re
 import secrets
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from errno import ENOSPC
 from pathlib import Path
 from time import monotonic
+from traceback import format_tb
 from typing import Any
 
 import gradio as gr
 
 from explorer.cases import Case
 from explorer.config import PRESETS, DecodeConfig, knobs
-from explorer.errors import UserError
+from explorer.errors import UserError, is_out_of_memory
 from explorer.schema import parse_json, read
 from explorer.trace import Trace
 from explorer.ui import charts, lines, texts
@@ -28,6 +30,7 @@ from explorer.ui.links import LOOSE_KNOBS
 from explorer.ui.recordings import Recording, run_text, title_of
 from explorer.ui.report import end_event
 from explorer.ui.scripts import IMPORT_LIMIT
+from explorer.ui.typed import title_of_typed, typed_pair
 
 log = logging.getLogger(__name__)
 
@@ -45,6 +48,10 @@ class Session:
     trace: Trace | None = None  # of the last run that ended
     recording: str = ""  # the recorded run on show, "" while it is another
 
+    def forget(self) -> None:
+        """The page is closed: let go of the run, and end what runs."""
+        self.stopping, self.trace, self.recording = True, None, ""
+
 
 @dataclass(frozen=True)
 class Request:
@@ -54,6 +61,8 @@ class Request:
     pair: str
     baseline: bool
     config: DecodeConfig
+    title: str = ""  # of the pair
+    crossed: bool = False  # its draft has a vocabulary of its own
 
 
 def ready_pairs(backend: Backend) -> tuple[str, ...]:
@@ -76,13 +85,17 @@ def read_form(pairs: tuple[str, ...], prompt: Any, pair: Any, baseline: Any, *va
 class Callbacks:
     """The page's event handlers over one backend and the recorded runs."""
 
-    def __init__(self, backend: Backend, recorded: tuple[Recording, ...] = ()):
+    def __init__(self, backend: Backend, recorded: tuple[Recording, ...] = (), local_folders: bool = False):
+        """local_folders: whether visitors may type folders of this machine as a pair."""
         self._backend = backend
+        self._local_folders = local_folders
         self._titles = {pair.name: pair.title for pair in backend.pairs()}
         self.recorded = {recording.name: recording for recording in recorded}
         self.pairs = tuple(self._titles)
         self._ready = ready_pairs(backend)
         self._steered = [pair.name for pair in backend.pairs() if pair.has_pacer_layer]
+        self._headed = [pair.name for pair in backend.pairs() if pair.head]
+        self._crossed = [pair.name for pair in backend.pairs() if pair.cross_tokenizer]
 
     def prepare(self, session: Session, *form: Any) -> tuple[Any, ...]:
         """At once, not waiting for anybody: refuse a bad form, else clear the view and turn Run into Stop.
@@ -113,11 +126,11 @@ class Callbacks:
                 if isinstance(event, Trace):
                     session.trace = event
                     with tempfile.TemporaryDirectory() as folder:
-                        path = Path(folder) / f"trace-{file_part(request.pair)}-{session.run}.json"
+                        path = Path(folder) / f"trace-{file_part(event.provenance.pair)}-{session.run}.json"
                         event.save(path)
                         # Gradio has copied the file when it asks for the next value.
                         download = gr.update(value=str(path))
-                        yield text, *_buttons(running=False), download, self._in_memory(request.pair)
+                        yield text, *_buttons(running=False), download, self._in_memory(request.title)
                     return
                 text += event
                 if len(text) > sent and monotonic() - sent_at >= UPDATE_SECONDS:
@@ -128,7 +141,7 @@ class Callbacks:
             message = message_of(error)
             text += lines.line({"phase": "failed", "message": message})
             yield text, *_buttons(running=False), skip, skip
-            raise gr.Error(message, title=texts.FAILED_TITLE, print_exception=False) from None
+            raise failure(message) from None
 
     def stop(self, session: Session) -> Any:
         """Ask the run to end after the round it is in; what there is by then is kept."""
@@ -142,12 +155,13 @@ class Callbacks:
             request = self._request(prompt, pair, baseline, *values)
             trace = next(event for event in self._events(session, request) if isinstance(event, Trace))
         except Exception as error:
-            raise gr.Error(message_of(error), print_exception=False) from None
-        return {"text": trace.text, "summary": end_event(trace)["summary"], "trace": trace.to_json()}
+            raise failure(message_of(error)) from None
+        notes = list(request.config.notes)
+        return {"text": trace.text, "notes": notes, "summary": end_event(trace)["summary"], "trace": trace.to_json()}
 
     def open_recording(self, session: Session, name: str) -> list[Any]:
         """Show a recorded run, and set the page to what it was made with: view, prompt, pair, knobs, download, charts."""
-        if name not in self.recorded:
+        if not isinstance(name, str) or name not in self.recorded:
             return [gr.skip()] * (5 + len(page_knobs()))
         recording = self.recorded[name]
         session.trace, session.recording = None, name
@@ -175,9 +189,8 @@ class Callbacks:
         try:
             trace = _read_trace(text)
         except UserError as error:
-            # Gradio shows a message as markup, and both the name and the reason may quote the file.
-            message = html.escape(texts.IMPORT_REFUSED.format(name=name, reason=error))
-            raise gr.Error(message, title=texts.IMPORT_TITLE, duration=20, print_exception=False) from None
+            message = texts.IMPORT_REFUSED.format(name=name, reason=error)
+            raise _error(message, texts.IMPORT_TITLE, duration=20) from None
         session.trace, session.recording = None, ""
         pair = trace.provenance.pair
         return [
@@ -209,21 +222,50 @@ class Callbacks:
 
     def _request(self, *form: Any) -> Request:
         """The form, checked; a setting that this pair cannot follow is refused before anything is loaded or cleared."""
-        request = read_form(self.pairs, *form)
+        name = form[1]
+        typed = (
+            typed_pair(name, self._local_folders)
+            if self._backend.takes_typed_pairs and isinstance(name, str) and "," in name and name not in self.pairs
+            else None
+        )
+        request = read_form((*self.pairs, name) if typed else self.pairs, *form)
+        if typed:
+            request = replace(request, title=title_of_typed(typed), crossed=typed.cross_tokenizer)
+        else:
+            request = replace(request, title=self._titles[request.pair], crossed=request.pair in self._crossed)
         if request.config.needs_layer and request.pair not in self._steered:
-            steered = ", ".join(self._titles[name] for name in self._steered) or "none"
-            raise UserError(texts.NO_PACER_LAYER.format(pair=self._titles[request.pair], pairs=steered))
+            raise UserError(texts.NO_PACER_LAYER.format(pair=request.title, pairs=self._names(self._steered)))
+        if request.config.drafter == "features" and not typed and request.pair not in self._headed:
+            raise UserError(texts.NO_HEAD.format(pair=request.title, pairs=self._names(self._headed)))
         return request
+
+    def _names(self, pairs: list[str]) -> str:
+        return ", ".join(self._titles[name] for name in pairs) or "none"
 
     def _pair(self, name: Any) -> str:
         """The choice of a pair that a run can use at once; for any other pair the default."""
-        return name if name in self._ready else self.pairs[0]
+        if name in self._ready:
+            return name
+        if not self._backend.takes_typed_pairs:
+            return self.pairs[0]
+        try:
+            typed_pair(str(name), self._local_folders)
+        except UserError:
+            return self.pairs[0]
+        return str(name)
 
     def _header(self, session: Session, request: Request) -> str:
-        return lines.header(session.run, request.pair, self._titles[request.pair], request.prompt, request.config)
+        return lines.header(
+            session.run,
+            request.pair,
+            request.title,
+            request.prompt,
+            request.config,
+            crossed=request.crossed,
+        )
 
-    def _in_memory(self, pair: str) -> str:
-        return readiness_html("WARM_READY", self._titles[pair])
+    def _in_memory(self, title: str) -> str:
+        return readiness_html("WARM_READY", title)
 
     def _events(self, session: Session, request: Request) -> Iterator[str | Trace]:
         """The lines of a run as they come about, and its trace at the end (none where it was stopped too early)."""
@@ -300,7 +342,7 @@ def api_judge(
         KNOBS["draft_length"].check(len(case.match))
         return case.answer()
     except UserError as error:
-        raise gr.Error(str(error), print_exception=False) from None
+        raise _error(str(error), texts.ERROR_TITLE) from None
 
 
 def _read_trace(text: Any) -> Trace:
@@ -344,7 +386,18 @@ def _buttons(running: bool) -> tuple[Any, Any, Any]:
 
 
 def refusal(error: UserError) -> gr.Error:
-    return gr.Error(_sentence(str(error)), title=texts.ERROR_TITLE, duration=12, print_exception=False)
+    """What a visitor or a program is told about input that cannot be used."""
+    return _error(_sentence(str(error)), texts.ERROR_TITLE, duration=12)
+
+
+def failure(message: str) -> gr.Error:
+    """What is told about a run that has failed."""
+    return _error(message, texts.FAILED_TITLE)
+
+
+def _error(message: str, title: str, **options: Any) -> gr.Error:
+    """Gradio shows a message as markup, and a message may quote what somebody typed or a file holds."""
+    return gr.Error(html.escape(message, quote=False), title=title, print_exception=False, **options)
 
 
 def file_part(pair: str) -> str:
@@ -353,14 +406,16 @@ def file_part(pair: str) -> str:
 
 
 def message_of(error: Exception) -> str:
-    """A failure in words for a person; only what nobody foresaw goes to the log with its traceback."""
+    """A failure in words for a person; of what nobody foresaw the log gets the place, not the words: they may quote a prompt."""
     if isinstance(error, UserError):
         return _sentence(str(error))
     if isinstance(error, gr.Error):  # of the machine that lends a GPU: a quota is spent, no GPU is free
         return str(error.message)
-    if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
+    if is_out_of_memory(error):
         return texts.OUT_OF_MEMORY
-    log.exception("a run failed")
+    if isinstance(error, OSError) and error.errno == ENOSPC:
+        return texts.DISK_FULL
+    log.error("a run failed: %s\n%s", type(error).__name__, "".join(format_tb(error.__traceback__)))
     return texts.UNEXPECTED.format(error=type(error).__name__)
 
 

@@ -16,9 +16,9 @@ from explorer.config import ConfigError, DecodeConfig
 from explorer.errors import UserError
 from explorer.pieces import text_of
 from explorer.trace import Baseline, Prompt, Round, Trace
-from explorer.ui import lines, texts
+from explorer.ui import lines
 from explorer.ui.backend import Backend
-from explorer.ui.callbacks import UPDATE_SECONDS, message_of, read_form, refusal
+from explorer.ui.callbacks import UPDATE_SECONDS, failure, message_of, read_form, refusal
 from explorer.ui.lines import line
 from explorer.ui.report import end_event
 from explorer.ui.scripts import page_knobs
@@ -38,6 +38,10 @@ class CompareSession:
 
     run: str = ""
     stopping: bool = False
+
+    def forget(self) -> None:
+        """The page is closed: end what runs."""
+        self.stopping = True
 
 
 @dataclass(frozen=True)
@@ -81,7 +85,7 @@ class Comparing:
             message = message_of(error)
             text += line({"phase": "failed", "message": message})
             yield text, *_buttons(running=False)
-            raise gr.Error(message, title=texts.FAILED_TITLE, print_exception=False) from None
+            raise failure(message) from None
 
     def stop(self, session: CompareSession) -> Any:
         """Ask the run to end after the round it is in."""

@@ -13,12 +13,25 @@ from explorer.ui.languages import say
 from explorer.ui.scripts import page_knobs
 
 # Knobs that most visitors never turn: sampling, and those of single length policies.
-ADVANCED = ("block_size", "threshold", "growth", "statistic", "least_draft", "temperature", "seed", "raw_prompt")
+ADVANCED = (
+    "block_size",
+    "threshold",
+    "growth",
+    "statistic",
+    "least_draft",
+    "phrases",
+    "phrase_length",
+    "schedule",
+    "temperature",
+    "seed",
+    "raw_prompt",
+)
 _CHOICE_LABELS = {
     "rule": "RULE_LABELS",
     "entropy": "ENTROPY_LABELS",
     "drafter": "DRAFTER_LABELS",
     "length": "LENGTH_LABELS",
+    "schedule": "SCHEDULE_LABELS",
 }
 
 

@@ -6,8 +6,8 @@ browser is sent and parses just its tail. Keys are short, because the whole text
 This table and assets/run.js are the two places that know them:
 
 header  run (an id), recorded (true for a recorded run), imported (true for a visitor's file), pair and its title, prompt,
-        config (DecodeConfig by name), notes, and of a recorded or imported run provenance {pair, target, draft, dtype, device,
-        date}, and here: whether this machine can run its pair
+        config (DecodeConfig by name), notes, crossed (only where the draft has a vocabulary of its own), and of a recorded or
+        imported run provenance {pair, target, draft, dtype, device, date}, and here: whether this machine can run its pair
 round   v new vocabulary: pieces of text, numbered on from 0 over the whole run; a stop token's piece is a list of one
         d [K] drafted tokens, as numbers of the vocabulary; c [K + 1] the target's choices: what is committed if the cut falls here
         m match, a text of K digits 0 and 1 (left out: d equals c); g protected positions (left out: none)
@@ -19,6 +19,8 @@ round   v new vocabulary: pieces of text, numbered on from 0 over the whole run;
         a [K + 1] the target's likeliest tokens: [token, probability, token, probability, ..]
         f [K] where each token was drafted (left out: all by the draft model)
         b the length policy's decided blocks [[size, mean, threshold, passed, score, ..], ..] (left out: none)
+        k phrases tried behind the draft [[tokens that agree, token, token, ..], ..] (left out: none)
+        o tokens drafted ahead under PEARL's schedule (left out: none)
         x {position: [text added, bytes as hex]} where an emitted token adds another text than its piece (a split character)
         s seconds [prefill, draft, preverify, verify, other]
 phase   phase, and optionally a message
@@ -28,6 +30,7 @@ end     end (the reason), partial, provenance, summary
 
 from __future__ import annotations
 
+import codecs
 import json
 import math
 from collections.abc import Mapping
@@ -35,7 +38,7 @@ from dataclasses import asdict
 from typing import Any
 
 from explorer.config import DecodeConfig
-from explorer.pieces import piece_of, pieces_of
+from explorer.pieces import next_piece, piece_of
 from explorer.terminal import LETTERS
 from explorer.trace import EVIDENCE, Block, Prompt, Provenance, Round, Seconds
 
@@ -58,10 +61,12 @@ def header(
     provenance: Provenance | None = None,
     here: bool = True,
     imported: bool = False,
+    crossed: bool = False,
 ) -> str:
     """The first line of a run: a new one clears the view.
 
-    provenance: of a run made before; here: whether its pair is at hand; imported: from a visitor's file.
+    provenance: of a run made before; here: whether its pair is at hand; imported: from a visitor's file; crossed: the draft has
+    a vocabulary of its own (for a run made before its provenance says so).
     """
     event = {
         "run": run,
@@ -73,6 +78,8 @@ def header(
         "config": asdict(config),
         "notes": list(config.notes),
     }
+    if crossed or (provenance and provenance.cross_tokenizer):
+        event["crossed"] = True
     return line(event | ({"provenance": origin(provenance), "here": here} if provenance else {}))
 
 
@@ -93,7 +100,8 @@ class RunEncoder:
         self._vocabulary, self._stop_ids = vocabulary, stop_ids
         self._numbers: dict[int, int] = {}  # of the ids sent so far
         self._new: list[str | list[str]] = []
-        self._open: list[bytes] = []  # tokens since text and bytes last ended together
+        # One for the whole run: tokens that never end a character must not be read again with each that follows.
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
 
     def round(self, round_: Round) -> str:
         """The line of one round: all K + 1 rows, also behind the cut, because a moved threshold may move the cut."""
@@ -121,6 +129,10 @@ class RunEncoder:
             event["f"] = list(round_.sources)
         if round_.blocks:
             event["b"] = [_block(block) for block in round_.blocks]
+        if round_.branches:
+            event["k"] = [[branch.agreed, *map(self._number, branch.ids)] for branch in round_.branches]
+        if round_.ahead:
+            event["o"] = [self._number(token) for token in round_.ahead]
         if texts := self._texts(round_.emitted):
             event["x"] = texts
         new, self._new = self._new, []
@@ -128,9 +140,7 @@ class RunEncoder:
 
     def tail(self) -> str:
         """What is left at the end of the run: a line for bytes that never became a character, or nothing."""
-        rest = b"".join(self._open) if self._open else b""
-        text = pieces_of([*self._open, b""])[-1].text if rest else ""
-        self._open = []
+        text = self._decoder.decode(b"", final=True)
         return line({"tail": text}) if text else ""
 
     def _number(self, token: int) -> int:
@@ -152,9 +162,7 @@ class RunEncoder:
         for position, token in enumerate(ids):
             if token in self._stop_ids:
                 continue
-            # The empty token behind keeps an incomplete character open, where a real end would flush it.
-            piece = pieces_of([*self._open, self._vocabulary[token], b""])[-2]
-            self._open = [] if piece.hex is None else [*self._open, self._vocabulary[token]]
+            piece = next_piece(self._decoder, self._vocabulary[token])
             if piece.hex is not None:
                 texts[str(position)] = [piece.text, piece.hex]
         return texts

@@ -57,6 +57,7 @@ class LoanBackend(Backend):
     """
 
     loan_seconds = LONGEST
+    takes_typed_pairs = False
 
     def __init__(self, lend: Lend, names: Sequence[str]):
         """lend: makes of a generator function and the seconds it needs (same arguments) one that runs on a lent GPU.

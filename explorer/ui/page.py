@@ -21,6 +21,7 @@ from explorer.ui.links import LOOSE_KNOBS, SCRIPT, link_controls
 from explorer.ui.recordings import Recording, recordings
 from explorer.ui.runview import run_view
 from explorer.ui.tune import tune_tab
+from explorer.ui.visitors import Visitors
 from explorer.ui.warmup import Warmup
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "prompts.jsonl"
@@ -45,16 +46,20 @@ _KEEP = "() => { document.querySelector('#download').click(); }"
 
 
 def build_page(
-    backend: Backend | None = None, warm: bool = False, recorded: tuple[Recording, ...] | None = None
+    backend: Backend | None = None,
+    warm: bool = False,
+    recorded: tuple[Recording, ...] | None = None,
+    local_folders: bool = True,
 ) -> gr.Blocks:
     """The whole page over one backend. `warm`: load the default pair in the background at the first visit.
 
-    recorded: the runs to choose from, the first one open; None reads those in examples/runs.
+    recorded: the runs to choose from, the first one open; None reads those in examples/runs. local_folders: whether visitors may
+    type folders of this machine as a pair.
     """
     backend = backend or Backend()
     if recorded is None:
         recorded = recordings({pair.name: pair.title for pair in backend.pairs()}, cb.ready_pairs(backend))
-    handlers = cb.Callbacks(backend, recorded)
+    handlers = cb.Callbacks(backend, recorded, local_folders)
     opened = recorded[0] if recorded else None
     with gr.Blocks(title=texts.TITLE, analytics_enabled=False, delete_cache=(3600, 86400)) as page:
         session = gr.State(cb.Session(recording=opened.name if opened else ""))
@@ -73,6 +78,7 @@ def build_page(
         page.load(Warmup(backend, warm).watch, None, [explore.readiness], concurrency_limit=None, **QUIET)
         page.load(None, js=_NARROW, api_visibility="private")
         _api(handlers)
+        Visitors().attend(page)
     page.queue(max_size=32)
     return page
 
@@ -180,6 +186,7 @@ def _settings(backend: Backend, opened: Recording | None) -> tuple[Any, ...]:
         value=opened.pair if opened and opened.pair in cb.ready_pairs(backend) else known[0].name,
         label=say("PAIR_LABEL"),
         info=say("PAIR_INFO"),
+        allow_custom_value=backend.takes_typed_pairs,  # TARGET,DRAFT: checked when it is used
         elem_id="pair",
     )
     readiness = gr.HTML(cb.readiness_html("WARM_WAITING"), elem_id="readiness", min_height=22)

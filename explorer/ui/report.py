@@ -31,9 +31,20 @@ def end_event(trace: Trace) -> dict[str, Any]:
             "speed": summary.tokens_per_second,
             "device": trace.provenance.device,
             "seconds": asdict(trace.seconds),
+            **_of_schedule(summary),
             **_against_baseline(trace, summary),
         },
     }
+
+
+def _of_schedule(summary: Summary) -> dict[str, Any]:
+    """What only runs with candidate phrases, or with PEARL's schedule, have."""
+    told: dict[str, Any] = {}
+    if summary.phrases:
+        told |= {"phrases": summary.phrases, "from_phrases": summary.from_phrases}
+    if summary.overlapped_tokens_per_second is not None:
+        told["overlapped_speed"] = summary.overlapped_tokens_per_second
+    return told
 
 
 def _against_baseline(trace: Trace, summary: Summary) -> dict[str, Any]:

@@ -37,7 +37,7 @@ CHARTS = {
 SETTINGS = "Settings"
 ADVANCED = "Advanced"
 PAIR_LABEL = "Model pair"
-PAIR_INFO = "Target and draft share one vocabulary."
+PAIR_INFO = "Target and draft share one vocabulary. Type TARGET,DRAFT for others on this machine, and TARGET,DRAFT,cross-tokenizer for two vocabularies."
 PRESET_LABEL = "Preset of the loose rule"
 PRESET_CUSTOM = "Custom"
 BASELINE_LABEL = "Compare with plain greedy"
@@ -51,7 +51,7 @@ RULE_LABELS = {
     "margin": "Margin, as MARS",
     "kl": "KL limit",
 }
-DRAFTER_LABELS = {"model": "Draft model", "lookup": "Prompt lookup", "model+lookup": "Both"}
+DRAFTER_LABELS = {"model": "Draft model", "lookup": "Prompt lookup", "model+lookup": "Both", "features": "EAGLE-3 head"}
 LENGTH_LABELS = {
     "fixed": "Fixed",
     "pacer": "PACER",
@@ -62,6 +62,7 @@ LENGTH_LABELS = {
     "survival": "Survival",
 }
 ENTROPY_LABELS = {"normalized": "Normalized", "top3": "Top 3"}
+SCHEDULE_LABELS = {"serial": "One after the other", "pearl": "PEARL"}
 
 PAIR_FETCHED = "fetched on first use"
 PAIR_MISSING = "not on this machine"
@@ -73,6 +74,9 @@ WARM_READY = "in memory."
 WARM_FAILED = "could not be loaded ahead"
 
 NO_PACER_LAYER = "this length policy needs a PACER layer trained for its pair, and none ships for {pair} (there is one for: {pairs}). Choose another length policy"
+NO_HEAD = "An EAGLE-3 head is made for its target, and none ships for {pair} (there is one for: {pairs}). Type TARGET,HEAD as the pair, or choose another drafter"
+TYPED_MISSING = "not on this machine: {name}. Get it with `hf download`, or choose one of the list"
+TYPED_TOO_LONG = "the name of a pair has at most {limit} characters"
 PROMPT_TOO_LONG = "the prompt has {size:,} characters, this page takes at most {limit:,}: shorten it"
 IMPORT_REFUSED = "{name} is no record of a run: {reason}"
 IMPORT_TITLE = "Nothing was opened"
@@ -81,6 +85,7 @@ UNEXPECTED = "The run failed: {error}. The page goes on working; the server's lo
 OUT_OF_MEMORY = (
     "Out of memory: lower the budget or the draft length, or choose a smaller pair. The page goes on working."
 )
+DISK_FULL = "The server's disk is full, so nothing could be saved. The page goes on working."
 ERROR_TITLE = "Nothing was run"
 FAILED_TITLE = "The run failed"
 
@@ -119,7 +124,7 @@ VIEW: dict[str, Any] = {
     },
     "alone": {"name": "target", "means": "written by the target alone"},
     "locale": "en-GB",
-    "origin": {"recorded": "Recorded run", "imported": "Imported run", "live": "Live run", "dtypes": "target {target}, draft {draft}"},
+    "origin": {"recorded": "Recorded run", "imported": "Imported run", "live": "Live run", "crossed": "Two tokenizers", "dtypes": "target {target}, draft {draft}"},
     "legend": "What the marks mean",
     "own_figures": "Figures of the run itself; those of the what-if stand beside its settings.",
     "agreed": "Draft and target agreed everywhere: nothing to defer in this run. A longer text, or the example A short story, shows more",
@@ -154,7 +159,7 @@ VIEW: dict[str, Any] = {
         "stop": "stop token: ends the text",
         "draft_gave": "draft gave it",
         "target_gave": "target gave it",
-        "sources": {"lookup": "drafted by looking it up in the text so far"},
+        "sources": {"lookup": "drafted by looking it up in the text so far", "phrase pool": "from a phrase of the pool, tried behind the draft", "features": "drafted by an EAGLE-3 head from the target's own states"},
         "refused": "Refused draft token",
         "alternatives": "What the target considered",
         "roles": {"both": "both", "kept": "draft's, kept", "choice": "target's own", "refused": "draft's, refused", "draft": "draft's"},
@@ -194,6 +199,7 @@ VIEW: dict[str, Any] = {
         "rejected": "The draft said {draft}. Under the exact rule every mismatch is refused: the target's own token stands.",
         "discarded": "The draft was cut at position {cut}. What stands behind the cut builds on the refused token, so it is thrown away unjudged.",
         "bonus": "The whole draft of {k} was kept, and the same target pass gives one token more.",
+        "bonus_ahead": "No drafted token was left standing, so the target's pass gave only its own next token, while the draft went on ahead.",
         "bonus_no_room": "There was no room left to draft: the target adds the last token.",
         "alone": "No draft: the target writes every token itself.",
     },
@@ -206,6 +212,10 @@ VIEW: dict[str, Any] = {
         "kept_note": "{kept} kept in {passes} rounds, the target's own token not counted",
         "speed": "tokens per second, measured",
         "speed_note": "{device}; prefill and display not counted",
+        "overlapped": "tokens per second, modelled",
+        "overlapped_note": "if draft and target ran at once: the longer of the two in each round, a device of this speed for each, messages free",
+        "phrases": "kept tokens from the phrase pool",
+        "phrases_note": "{phrases} phrases tried behind drafts",
         "speedup": "times plain greedy, measured",
         "speedup_note": "plain greedy {speed} tokens/s, same engine and prompt",
         "drafted": "What became of {drafted} drafted tokens",
@@ -267,7 +277,7 @@ VIEW: dict[str, Any] = {
         "own": "own",
         "rows": {"position": "Position", "draft": "Draft says", "target": "Target says", "verdict": "Verdict", "entropy": "Target's doubt", "window": "Look-ahead", "blocks": "Draft goes on"},
         "agrees": "the same",
-        "sources": {"lookup": "looked up"},
+        "sources": {"lookup": "looked up", "phrase pool": "phrase pool", "features": "by the head"},
         "was": "in the run: {kind}",
         "theta": "θ {theta}",
         "windows": {
@@ -297,6 +307,10 @@ VIEW: dict[str, Any] = {
             "bonus": "All kept, so the target adds {token}.",
             "stopped": "{policy} ended the draft after {size}: {score} {mean} is below its threshold {threshold}. Rightly so, the draft was cut at {cut} already.",
             "stopped_early": "{policy} ended the draft after {size}: {score} {mean} is below its threshold {threshold}. All of it was kept, so more might have been.",
+            "phrases": "Behind the draft {count} phrases of the pool were tried in the same pass, the one that agreed furthest is taken:",
+            "phrase": "{text} {agreed} of {size} agree",
+            "ahead_stands": "Meanwhile the draft went on with {text}; its first token is the target's own, so it stands.",
+            "ahead_falls": "Meanwhile the draft went on with {text}; that does not follow, so it is thrown away.",
         },
     },
     "gauges": {
@@ -347,6 +361,7 @@ VIEW: dict[str, Any] = {
         "reset": "Back to the run's own",
         "other_pair": "A re-run uses the pair chosen in the settings: the recorded one is not on this machine.",
         "refusals": {
+            "pearl": "PEARL's schedule goes on from exact matches alone: another rule needs a real run.",
             "alone": "A run of the target alone has no drafts to judge: this needs a real run.",
             "window": "A window that includes the mismatch needs W of at least 1.",
             "evidence": "This record does not hold what the rule reads: this needs a real run.",
@@ -359,7 +374,7 @@ VIEW: dict[str, Any] = {
         "before": "Before",
         "after": "Now",
         "pair": "pair",
-        "knobs": {"rule": "rule", "entropy": "measure", "theta": "θ", "window": "W", "window_includes_mismatch": "window includes the mismatch", "typical_epsilon": "epsilon", "typical_delta": "delta", "top_k": "k", "margin": "margin", "kl_limit": "KL limit", "kl_confidence": "KL confidence", "drafter": "drafter", "length": "length policy", "draft_length": "draft length K", "max_new_tokens": "budget", "temperature": "temperature", "seed": "seed", "raw_prompt": "raw prompt"},
+        "knobs": {"rule": "rule", "entropy": "measure", "theta": "θ", "window": "W", "window_includes_mismatch": "window includes the mismatch", "typical_epsilon": "epsilon", "typical_delta": "delta", "top_k": "k", "margin": "margin", "kl_limit": "KL limit", "kl_confidence": "KL confidence", "drafter": "drafter", "length": "length policy", "draft_length": "draft length K", "phrases": "phrases", "phrase_length": "phrase length", "schedule": "schedule", "max_new_tokens": "budget", "temperature": "temperature", "seed": "seed", "raw_prompt": "raw prompt"},
         "tau": "tokens per target pass (τ)",
         "kept": "drafted tokens kept per round",
         "speed": "tokens per second, measured",
@@ -535,7 +550,7 @@ TUNE_VIEW: dict[str, Any] = {
     },
     "key": "A corner marks the recommended point, a frame the one shown below, hatching what lies outside the limit.",
     "key_partial": "Over {done} of {all} prompts. A corner marks the recommended point, a frame the one shown below, hatching what lies outside the limit.",
-    "drafters": {"lookup": "prompt lookup", "model+lookup": "model and lookup"},
+    "drafters": {"lookup": "prompt lookup", "model+lookup": "model and lookup", "features": "EAGLE-3 head"},
     "point": {
         "recommended": "Recommended",
         "other": "This point",
@@ -660,7 +675,7 @@ COMPARE_VIEW: dict[str, Any] = {
     },
     "times": "Where the time went, measured",
     "same_settings": "A and B have the same settings.",
-    "knobs": {"rule": "rule", "entropy": "measure", "theta": "θ", "window": "W", "window_includes_mismatch": "window includes the mismatch", "typical_epsilon": "epsilon", "typical_delta": "delta", "top_k": "k", "margin": "margin", "kl_limit": "KL limit", "kl_confidence": "KL confidence", "drafter": "drafter", "length": "length policy", "draft_length": "draft length K", "block_size": "block size", "threshold": "threshold", "growth": "growth", "statistic": "statistic", "least_draft": "least draft"},
+    "knobs": {"rule": "rule", "entropy": "measure", "theta": "θ", "window": "W", "window_includes_mismatch": "window includes the mismatch", "typical_epsilon": "epsilon", "typical_delta": "delta", "top_k": "k", "margin": "margin", "kl_limit": "KL limit", "kl_confidence": "KL confidence", "drafter": "drafter", "length": "length policy", "draft_length": "draft length K", "block_size": "block size", "threshold": "threshold", "growth": "growth", "statistic": "statistic", "least_draft": "least draft", "phrases": "phrases", "phrase_length": "phrase length", "schedule": "schedule"},
     "values": {"fly": "FLy", "typical": "typical", "topk": "top k", "margin": "margin", "kl": "KL limit", "exact": "exact", "autoregressive": "target alone", "normalized": "normalized", "top3": "top 3", "true": "yes", "false": "no"},
 }  # fmt: skip
 

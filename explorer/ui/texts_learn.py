@@ -61,11 +61,11 @@ LESSON: dict[str, Any] = {
         },
         "doubt": {
             "title": "Entropy is doubt",
-            "text": "First condition: the target must be in doubt. Its entropy says how much: 0 where one token is certain, 1 where all are equally likely. Every mark in the plot below is one disagreement, placed by it.\nHere the target gives {target} {r}. Its entropy is {h}, below the threshold of this run, θ = {own_theta}: it counts as sure, and {draft} was refused at the gate.",
+            "text": "First condition: the target must be in doubt. Its entropy says how much: 0 where one token is certain, 1 where all are equally likely. Every mark in the plot below is one disagreement, placed by it.\nHere the target gives {target} {r}. Its entropy is {h}, below the threshold of this run, θ\u00a0=\u00a0{own_theta}: it counts as sure, and {draft} was refused at the gate.",
             "question": "Move θ until {draft} passes the gate: with the slider, or by dragging the line in the plot.",
             "notes": {
                 "sure": "θ is {theta}, and the entropy {h} lies below it.",
-                "right": "At θ {theta} an entropy of {h} counts as doubt. Behind the first round that changes, everything is marked as counterfactual: the text itself would have gone on differently.",
+                "right": "At θ\u00a0{theta} an entropy of {h} counts as doubt. Behind the first round that changes, everything is marked as counterfactual: the text itself would have gone on differently.",
             },
         },
         "holds": {
@@ -73,10 +73,10 @@ LESSON: dict[str, Any] = {
             "text": "Second condition: the draft must go on well. A mismatch that passes the gate is deferred until the next W drafted tokens, its window, are known: each must be what the target says there.\n{draft} stood against {target}, and its window held. So it was kept.",
             "question": "Find the largest W that still keeps {draft}.",
             "notes": {
-                "more": "Kept at W = {w}. A larger one may hold, too.",
-                "edge": "W = {w} asks for more drafted tokens than the {left} that follow.",
-                "broken": "At W = {w} a second mismatch lies in the window.",
-                "right": "W = {w}: all {left} drafted tokens behind it match, and there are no more.",
+                "more": "Kept at W\u00a0=\u00a0{w}. A larger one may hold, too.",
+                "edge": "W\u00a0=\u00a0{w} asks for more drafted tokens than the {left} that follow.",
+                "broken": "At W\u00a0=\u00a0{w} a second mismatch lies in the window.",
+                "right": "W\u00a0=\u00a0{w}: all {left} drafted tokens behind it match, and there are no more.",
             },
         },
         "breaks": {
@@ -84,14 +84,14 @@ LESSON: dict[str, Any] = {
             "text": "{draft} against {target}: the target is in doubt here as well (entropy {h}). But {m} tokens on, the draft disagrees again. It has gone another way, so {draft} was refused. How unsure the target is about the second one does not matter.",
             "question": "Move W until {draft} is kept after all.",
             "notes": {
-                "broken": "W = {w} still reaches the second mismatch, {m} further on.",
-                "right": "W = {w} does not look that far. But look what it lets through: a small window keeps the beginnings of drafts that have gone astray.",
+                "broken": "W\u00a0=\u00a0{w} still reaches the second mismatch, {m} further on.",
+                "right": "W\u00a0=\u00a0{w} does not look that far. But look what it lets through: a small window keeps the beginnings of drafts that have gone astray.",
             },
         },
         "edge": {
             "title": "The edge of the draft",
             "text": "{draft} instead of {target} would do little harm, and nothing behind it speaks against it. But its window needs {w} more drafted tokens, and only {left} is left. What cannot be checked is not kept: refused at the edge.",
-            "question": "The draft has {k} tokens and W is {w}. Select the last position below at which a mismatch could still be kept.",
+            "question": "The draft has {k} tokens and W\u00a0is\u00a0{w}. Select the last position below at which a mismatch could still be kept.",
             "notes": {
                 "elsewhere": "That is another round. Come back with ‹ or ›.",
                 "beyond": "Position {position} would need tokens up to {needed}, and the draft ends at {k}.",
@@ -110,7 +110,7 @@ LESSON: dict[str, Any] = {
         },
         "pacer": {
             "title": "PACER ends a draft in time",
-            "text": "PACER drafts in blocks of {block}. After each, a small trained layer predicts how likely its tokens are to be kept, from the draft's own hidden states: the target has not seen them yet. If their mean is below the threshold t = {first}, the draft ends and goes to the target. Every block that passes multiplies t by ρ, here {growth}. So a draft grows to {k} where the text repeats itself, as in this round, and stays short where it does not.",
+            "text": "PACER drafts in blocks of {block}. After each, a small trained layer predicts how likely its tokens are to be kept, from the draft's own hidden states: the target has not seen them yet. If their mean is below the threshold t\u00a0=\u00a0{first}, the draft ends and goes to the target. Every block that passes multiplies t by ρ, here {growth}. So a draft grows to {k} where the text repeats itself, as in this round, and stays short where it does not.",
             "question": "Find the round in which a block stopped the draft.",
             "notes": {
                 "passed": "Round {round}: no block says stop. This draft ended at its largest length, or with the text.",
@@ -122,10 +122,10 @@ LESSON: dict[str, Any] = {
             "text": "Not every kept token is harmless. Here FLy kept {draft} where the target wanted {target} ({r}): now the bottle is full of water, and two sentences on a message is found in it. Before that, {other_draft} for {other_target} was only another way to say it.",
             "question": "Find a θ that refuses {draft} and still keeps {other_draft}.",
             "notes": {
-                "both": "Both are kept: θ {theta} is too low.",
-                "neither": "Both are refused: θ {theta} is too high.",
+                "both": "Both are kept: θ\u00a0{theta} is too low.",
+                "neither": "Both are refused: θ\u00a0{theta} is too high.",
                 "swapped": "The wrong one is kept.",
-                "right": "θ {theta} lies between the two entropies, {h} and {other_h}. The bar below counts what else it costs. The Tune tab does this over many prompts, and measures how far the text strays.",
+                "right": "θ\u00a0{theta} lies between the two entropies, {h} and {other_h}. The bar below counts what else it costs. The Tune tab does this over many prompts, and measures how far the text strays.",
             },
         },
         "lost": {
@@ -140,7 +140,7 @@ LESSON: dict[str, Any] = {
         },
         "predict": {
             "title": "Now you",
-            "text": "A round is kept up to its first refused mismatch. Refused is a mismatch where the target's entropy is below θ, where another mismatch follows within W, or where W does not fit in the draft.\nHere is a round without its verdicts: θ = {theta}, W = {w}.",
+            "text": "A round is kept up to its first refused mismatch. Refused is a mismatch where the target's entropy is below θ, where another mismatch follows within W, or where W does not fit in the draft.\nHere is a round without its verdicts: θ\u00a0=\u00a0{theta}, W\u00a0=\u00a0{w}.",
             "question": "Select the first drafted token that is not kept, or “{own}” if all are.",
             "notes": {
                 "elsewhere": "That is another round. Come back with ‹ or ›.",

@@ -5,10 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import gradio as gr
+from starlette.middleware import Middleware
 
 from explorer.ui.languages import say
+from explorer.ui.limits import UPLOAD_LIMIT, BodyLimit
 from explorer.ui.recordings import RUNS
 from explorer.ui.scripts import STYLES
+
+PAGES = 1000  # whose state is held at once; each takes the server about a third of a megabyte, and Gradio never drops one by itself
 
 
 def theme() -> gr.themes.Base:
@@ -59,4 +63,7 @@ def launch_options() -> dict[str, Any]:
         "enable_monitoring": False,
         "ssr_mode": False,
         "show_error": True,
+        "max_file_size": UPLOAD_LIMIT,
+        "app_kwargs": {"middleware": [Middleware(BodyLimit)]},
+        "state_session_capacity": PAGES,
     }

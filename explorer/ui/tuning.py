@@ -21,8 +21,9 @@ from explorer.errors import UserError
 from explorer.prompts import CHECKABLE, EXAMPLES, PromptItem, read_prompts, typed_prompts
 from explorer.ui import sweep_lines, texts
 from explorer.ui.backend import Backend
-from explorer.ui.callbacks import PROMPT_LIMIT, file_part, message_of, refusal
+from explorer.ui.callbacks import PROMPT_LIMIT, failure, file_part, message_of, refusal
 from explorer.ui.controls import config_of
+from explorer.ui.limits import UPLOAD_LIMIT
 from explorer.ui.lines import line
 from explorer.ui.recordings import Recording
 from explorer.ui.scripts import page_knobs
@@ -34,7 +35,6 @@ MAX_PROMPTS, MAX_POINTS, MAX_LENGTHS, MAX_BUDGET = (
     3,
     512,
 )  # of a sweep on the page; the command line has no limits
-FILE_LIMIT = 500_000  # bytes of a file of prompts
 SOURCES = ("checkable", "examples", "own")
 DEFAULT_PROMPTS, DEFAULT_BUDGET = 6, 48
 DEFAULT_THETAS = {"normalized": "0.02, 0.05, 0.1, 0.2", "top3": "0.1, 0.3, 0.5, 0.7"}
@@ -54,6 +54,10 @@ class TuneSession:
     points: tuple[Point, ...] = ()
     limit: Limit = field(default_factory=Limit)
     measuring: int = 0  # the point to run again
+
+    def forget(self) -> None:
+        """The page is closed: let go of the sweep, and end what runs."""
+        self.stopping, self.text, self.sweep, self.points = True, "", None, ()
 
 
 @dataclass(frozen=True)
@@ -161,8 +165,8 @@ class Tuning:
     def open_file(self, path: str | None) -> tuple[Any, Any]:
         """The text of a visitor's file of prompts, and the source that uses it."""
         try:
-            if path is None or Path(path).stat().st_size > FILE_LIMIT:
-                raise UserError(texts.TUNE_FILE_TOO_LARGE.format(limit=FILE_LIMIT // 1000))
+            if path is None or Path(path).stat().st_size > UPLOAD_LIMIT:
+                raise UserError(texts.TUNE_FILE_TOO_LARGE.format(limit=UPLOAD_LIMIT // 1000))
             text = Path(path).read_text(encoding="utf-8")
             if not typed_prompts(text):
                 raise UserError(texts.TUNE_NO_PROMPTS)
@@ -197,7 +201,7 @@ class Tuning:
             message = message_of(error)
             session.text += line({"phase": "failed", "message": message})
             yield session.text, *_buttons(running=False), skip, skip
-            raise gr.Error(message, title=texts.FAILED_TITLE, print_exception=False) from None
+            raise failure(message) from None
 
     def _files(self, session: TuneSession, folder: Path) -> tuple[Any, Any]:
         sweep = session.sweep
@@ -305,7 +309,7 @@ def read_plan(
     *rest: Any,
 ) -> Plan:
     """The Tune form as typed values; raises a UserError that says what is wrong. rest: drafter, length policy, counting."""
-    if pair not in titles:
+    if not isinstance(pair, str) or pair not in titles:
         raise UserError(f"unknown pair {pair!r}: choose one of {', '.join(titles)}")
     drafter, policy, includes = rest
     swept = {name: _numbers(name, value) for name, value in zip(SWEPT, (thetas, windows, lengths))}
@@ -347,6 +351,8 @@ def _items(source: Any, count: Any, own: Any) -> tuple[PromptItem, ...]:
     if source == "own":
         if not isinstance(own, str) or not own.strip():
             raise UserError(texts.TUNE_NO_PROMPTS)
+        if len(own) > UPLOAD_LIMIT:
+            raise UserError(texts.TUNE_FILE_TOO_LARGE.format(limit=UPLOAD_LIMIT // 1000))
         items = typed_prompts(own)
         if len(items) > MAX_PROMPTS:
             raise UserError(texts.TUNE_TOO_MANY.format(what=texts.TUNE_PROMPTS, limit=MAX_PROMPTS))

@@ -1,8 +1,10 @@
 """Figures of a hand-made run, worked out on paper."""
 
+import dataclasses
+
 import pytest
 
-from explorer.analysis.metrics import first_divergence, kept_emitted, summarize
+from explorer.analysis.metrics import first_divergence, kept_emitted, overlapped_seconds, summarize
 from explorer.config import DecodeConfig
 from explorer.trace import Baseline, Seconds, Stop
 from explorer.verdicts import Verdict
@@ -90,3 +92,25 @@ def test_a_real_run_agrees_with_its_rounds(rule, shape, make_pair, record):
     assert summary.loosened == kinds.count("deferred")
     assert summary.passes - 1 <= kinds.count("bonus") + kinds.count("correction") <= summary.passes
     assert sum(summary.counts.values()) == summary.drafted
+
+
+def test_tokens_of_a_phrase_are_counted_where_they_are_kept(hand):
+    summary = summarize(hand.phrases())
+    assert (summary.tau, summary.kept, summary.from_phrases, summary.phrases) == (7.0, 6, 2, 2)
+    assert summary.overlapped_tokens_per_second is None
+    cut = dataclasses.replace(hand.phrases().rounds[0], emitted=(0, 1, 2, 3, 4))
+    trace = dataclasses.replace(
+        hand.phrases(), rounds=(cut,), config=dataclasses.replace(hand.phrases().config, max_new_tokens=5)
+    )
+    assert summarize(trace).from_phrases == 1
+
+
+def test_pearl_as_the_paper_counts_it(hand):
+    """gamma 3, T_target = 3 T_draft = 3: three tokens in 3 units where both run at once, against 6 units for 4 tokens."""
+    together = 3 / overlapped_seconds([Seconds(draft=3.0, verify=3.0)])
+    apart = 4 / Seconds(draft=3.0, verify=3.0).decode
+    assert (together, together / apart) == (1.0, 1.5)
+    summary = summarize(hand.pearl())
+    assert summary.tokens_per_second == 10 / (4 * 6 + 3), "measured: one after the other"
+    assert summary.overlapped_tokens_per_second == 10 / (5 * 3)
+    assert summarize(hand.valid()).overlapped_tokens_per_second is None

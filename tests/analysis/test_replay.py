@@ -6,7 +6,7 @@ import itertools
 import pytest
 
 from explorer.analysis.replay import first_change, replay
-from explorer.config import DecodeConfig
+from explorer.config import ConfigError, DecodeConfig
 from explorer.engine.decode import decode
 from explorer.trace import Stop
 
@@ -88,3 +88,19 @@ def test_replaying_equals_decoding_up_to_the_first_change(shape, temperature, ma
         changes.add(change)
     assert None in changes
     assert len(changes) > 1, "some settings must change this run"
+
+
+def test_a_round_with_phrases_is_judged_again_as_one_draft(hand):
+    """The phrase that a round takes is the same under every rule, so the round that changes is still exact."""
+    trace = hand.phrases()
+    loose = dataclasses.replace(trace.config, rule="fly", theta=0.5, window=0)
+    (round_,) = replay(trace, loose)
+    assert (round_.changed, round_.counterfactual) == (True, False)
+    assert round_.committed(trace.rounds[0]) == (0, 1, 2, 3, 4, 5, 6, 7)
+
+
+def test_pearls_schedule_cannot_be_judged_again_under_another_rule(hand):
+    trace = hand.pearl()
+    assert not any(round_.changed for round_ in replay(trace, trace.config))
+    with pytest.raises(ConfigError, match="another rule"):
+        replay(trace, DecodeConfig(rule="fly"))

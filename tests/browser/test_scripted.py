@@ -246,3 +246,17 @@ def test_a_program_can_run_by_name_and_bad_input_is_told_in_words(story):
         parameter["parameter_name"]: parameter["python_type"]["type"] for parameter in described["/judge"]["parameters"]
     }
     assert (kinds["match"], kinds["theta"], kinds["window"]) == ("list[bool]", "float", "int")
+
+
+def test_a_typed_pair_runs_and_two_tokenizers_have_a_badge(story, visit, run, tmp_path):
+    for name in ("target", "draft"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "config.json").write_text("{}")
+        (tmp_path / name / "model.safetensors").write_bytes(b"")
+    page = visit(story)
+    assert page.locator(".origin .crossed").count() == 0
+    page.fill("#pair input", f"{tmp_path / 'target'},{tmp_path / 'draft'},cross-tokenizer")
+    page.keyboard.press("Enter")
+    run(page, budget=10)
+    assert page.inner_text(".origin .crossed") == "Two tokenizers"
+    assert "target / draft" in page.inner_text(".origin")

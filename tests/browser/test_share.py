@@ -391,6 +391,23 @@ def test_hostile_text_stays_text_on_the_saved_page(alone):
     assert page.evaluate("window.hacked") is None
 
 
+def test_phrases_and_tokens_ahead_are_told_in_the_lanes(alone, hand):
+    """Which committed tokens a phrase gave, what else was tried, and what PEARL's draft made meanwhile."""
+    page = alone(exports.page(hand.phrases()))
+    given = page.eval_on_selector_all(
+        ".lane .of-draft", "cells => cells.map((cell) => cell.textContent.includes('phrase pool'))"
+    )
+    assert given == [False] * 4 + [True] * 3 + [False]
+    told = page.inner_text(".round-line")
+    assert "2 phrases of the pool" in told
+    assert "efg 2 of 3 agree, ers 1 of 3 agree." in told
+    assert "kept tokens from the phrase pool" in page.inner_text(".summary")
+    page = alone(exports.page(hand.pearl()), "#v=1&round=2")
+    wait_for_place(page, "Round 2 of 5")
+    assert "Meanwhile the draft went on with efg; its first token is the target's own" in page.inner_text(".round-line")
+    assert "tokens per second, modelled" in page.inner_text(".summary")
+
+
 def test_the_saved_page_keeps_its_own_scripts_only(alone):
     page = alone(exports.page(make_trace()))
     page.evaluate(

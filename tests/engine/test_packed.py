@@ -126,7 +126,7 @@ def test_other_weights_are_not_forced_into_four_bits(weight):
 def test_four_bits_are_those_of_the_file():
     """Only the digits that bfloat16 drops are lost, and a row does not depend on what is fed with it."""
     weight, bias, x = four_bit_weight(64, 96), torch.randn(64), torch.randn(9, 96)
-    linear = packed._pack(weight, bias, "quantized")
+    linear = packed.pack(weight, bias, "quantized")
     assert isinstance(linear, Int4Linear)
     out, expected = linear(x), x @ weight.T + bias
     assert (out - expected).norm() < 0.01 * expected.norm()
@@ -173,7 +173,7 @@ def test_without_the_kernels_the_pair_still_runs(make_model, tokenizer, monkeypa
     def missing(*_):
         raise NotImplementedError("no such operator")
 
-    monkeypatch.setattr(packed, "_pack", missing)
+    monkeypatch.setattr(packed, "pack", missing)
     model = make_model("llama", 0)
     pair = Pair("fallback", model, model, tokenizer, packed=True)
     pair.oracle = model

@@ -11,6 +11,7 @@ import torch
 
 from explorer.config import DecodeConfig
 from explorer.engine.decode import decode
+from explorer.engine.phrases import PhrasePool
 from explorer.engine.registry import default_pair, load_pair
 
 pytestmark = pytest.mark.real
@@ -140,6 +141,18 @@ def test_every_way_that_cannot_loosen_is_plain_greedy(change, real_pair, oracle,
     for prompt in PROMPTS[:3] + PROMPTS[18:20] + PROMPTS[37:39]:
         ours = ids_of(real_pair, prompt, dataclasses.replace(EXACT, **change))
         compare(real_pair, oracle, prompt, ours, greedy(prompt))
+
+
+def test_phrases_and_pearls_schedule_are_plain_greedy(real_pair, oracle, greedy):
+    """A pool that is cold, then one that has read the very answer; and drafting ahead with a cache of its own."""
+    phrases, pearl = dataclasses.replace(EXACT, phrases=3), dataclasses.replace(EXACT, schedule="pearl")
+    for prompt in (PROMPTS[12], PROMPTS[35]):
+        ids, pool = list(real_pair.encode(prompt).ids), PhrasePool(phrases.phrase_length, real_pair.stop_ids)
+        runs = [list(decode(real_pair, list(ids), phrases, pool)) for _ in range(2)]
+        for rounds in [*runs, list(decode(real_pair, list(ids), pearl))]:
+            ours = [token for round_ in rounds for token in round_.emitted]
+            compare(real_pair, oracle, prompt, ours, greedy(prompt))
+        assert len(runs[1]) < len(runs[0]), "a pool that has read the answer must save passes"
 
 
 def test_transformers_own_modules_too(oracle, greedy):

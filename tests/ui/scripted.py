@@ -134,6 +134,8 @@ class ScriptedKnownPair:
     is_here: bool = True
     is_embedded: bool = True
     has_pacer_layer: bool = False
+    head: None = None
+    cross_tokenizer: bool = False
     download_gb: float | None = 0.1
     suits: str = "any CPU"
 
@@ -175,6 +177,7 @@ class ScriptedBackend:
     """Has the interface of explorer.ui.backend.Backend."""
 
     loan_seconds = None
+    takes_typed_pairs = True
     warm = Backend.warm
 
     def __init__(self, script: Script, missing: str = ""):

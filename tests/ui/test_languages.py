@@ -50,7 +50,7 @@ def test_a_text_of_the_view_is_korean(place):
 def test_gradios_parts_have_the_same_keys_in_both_languages():
     assert set(texts_ko.PAGE) == set(english())
     assert all(PLACEHOLDER.findall(text) == PLACEHOLDER.findall(texts_ko.PAGE[key]) for key, text in english().items())
-    names = {"LENGTH_LABELS.pacer", "LENGTH_LABELS.adaedl"}
+    names = {"LENGTH_LABELS.pacer", "LENGTH_LABELS.adaedl", "SCHEDULE_LABELS.pearl"}
     assert {key for key, text in texts_ko.PAGE.items() if not HANGUL.search(text)} == names
 
 

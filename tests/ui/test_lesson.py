@@ -142,7 +142,8 @@ def test_pacer_ends_some_drafts_and_not_all(shown):
     kept = [len(one.committed) - 1 for one in trace.rounds]
     assert max(kept) == trace.config.draft_length, "it grows to its largest length"
     assert any(len(one.drafted) - count > 10 for one, count in zip(trace.rounds, kept)), "and is wrong once"
-    assert round_.blocks and kept[trace.rounds.index(round_)] == max(kept)
+    assert round_.blocks
+    assert kept[trace.rounds.index(round_)] == max(kept)
 
 
 def test_theta_can_tell_the_slip_from_the_other_way_to_say_it(shown, traces):

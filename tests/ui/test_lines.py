@@ -182,3 +182,25 @@ def test_the_header_carries_the_settings_and_their_notes():
     head = json.loads(module.header("ab", "pair", "Pair", "go", DecodeConfig(window=9, draft_length=8)))
     assert (head["run"], head["recorded"], head["config"]["theta"], head["config"]["window"]) == ("ab", False, 0.05, 9)
     assert "nothing can be deferred" in head["notes"][0]
+
+
+def read_trace(trace):
+    encoder = module.RunEncoder(trace.vocabulary, frozenset(trace.stop_ids))
+    return read([encoder.round(round_) for round_ in trace.rounds])
+
+
+def test_phrases_and_tokens_ahead_read_back(hand):
+    run = read_trace(hand.phrases())
+    (round_,), text = run["rounds"], [piece["text"] for piece in run["pieces"]]
+    tried = [("".join(text[token] for token in one["tokens"]), one["agreed"]) for one in round_["phrases"]]
+    assert tried == [("efg", 2), ("ers", 1)]
+    assert (round_["fromPool"], round_["source"][4]) == (3, "phrase pool")
+    run = read_trace(hand.pearl())
+    text = [piece["text"] for piece in run["pieces"]]
+    assert ["".join(text[token] for token in one["ahead"]) for one in run["rounds"]] == ["bcd", "efg", "ikl", "ikl", ""]
+    assert run_script("data.map(goesOn)", run["rounds"]) == [True, True, False, True, False]
+
+
+def test_a_phrase_says_nothing_of_acceptance(hand):
+    """It was picked for agreeing: positions of the chart end with the drafted tokens."""
+    assert len(run_script("acceptanceByPosition(data)", read_trace(hand.phrases())["rounds"])) == 4

@@ -46,3 +46,11 @@ def test_a_divergence_is_counted_from_one_and_shows_both_texts():
 def test_a_stopped_run_is_marked_partial():
     event = end_event(story_trace(baseline=False, rounds=2))
     assert (event["end"], event["partial"]) == ("user", True)
+
+
+def test_what_only_some_runs_have_is_told_only_there(hand):
+    keys = {"phrases", "from_phrases", "overlapped_speed"}
+    assert not keys & set(end_event(hand.valid())["summary"])
+    summary = end_event(hand.phrases())["summary"]
+    assert (summary["phrases"], summary["from_phrases"], "overlapped_speed" in summary) == (2, 2, False)
+    assert end_event(hand.pearl())["summary"]["overlapped_speed"] == 10 / 15

@@ -207,6 +207,25 @@ def test_replay_agrees_where_a_stop_id_ends_the_text(hand):
     assert check_replay(trace) == {None, 0}
 
 
+def test_replay_agrees_where_a_window_ends_in_a_phrase(hand):
+    """At c the target says another token; the window that keeps c reaches into the phrase e f g behind d."""
+    config = DecodeConfig(theta=0.4, window=3, draft_length=4, phrases=2, phrase_length=3, max_new_tokens=7)
+    (exact,) = hand.phrases().rounds
+    wide = dataclasses.replace(config, draft_length=7)
+    loose = hand.round(3, exact.drafted, [0, 1, 8, 3, 4, 5, 19, 7], wide)
+    told = {name: getattr(exact, name) for name in ("requested", "sources", "draft_probs", "branches")}
+    trace = hand.trace([dataclasses.replace(loose, **told)], config, Stop("budget"))
+    assert [str(verdict) for verdict in trace.rounds[0].verdicts[2:4]] == ["deferred", "exact"]
+    assert check_replay(trace) == {None, 0}
+
+
+def test_the_page_refuses_pearls_schedule_under_another_rule(hand):
+    settings = [{"rule": rule, "window": 1} for rule in ("exact", "fly", "autoregressive")]
+    recorded = dataclasses.asdict(hand.pearl().config)
+    refusals = run_script("data[0].map((settings) => replayRefusal(settings, data[1], []))", [settings, recorded])
+    assert refusals == [None, "pearl", "alone"]
+
+
 @pytest.mark.parametrize(("temperature", "rule"), [(0.0, "fly"), (0.8, "fly"), (0.0, "kl")])
 def test_replay_agrees_on_a_decoded_run(temperature, rule, make_pair, record):
     """Real decoding, drawn matches included: above temperature 0 a match is not equality of tokens. Under kl the record holds

@@ -1,0 +1,63 @@
+"""Pairs that a visitor types."""
+
+import json
+from dataclasses import astuple
+
+import pytest
+from scripted import STORY, ScriptedBackend
+
+from explorer.config import DecodeConfig
+from explorer.engine.registry import UnknownPair
+from explorer.errors import UserError
+from explorer.ui.callbacks import Callbacks, Session
+from explorer.ui.scripts import page_knobs
+from explorer.ui.typed import title_of_typed, typed_pair
+
+
+@pytest.fixture
+def folders(tmp_path):
+    for name in ("target", "draft"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "config.json").write_text("{}")
+        (tmp_path / name / "model.safetensors").write_bytes(b"")
+    return f"{tmp_path / 'target'},{tmp_path / 'draft'}"
+
+
+def form(pair: str, **settings):
+    config = DecodeConfig(**settings)
+    return Session(), "Tell a story.", pair, False, *(getattr(config, knob.name) for knob in page_knobs())
+
+
+def test_folders_of_this_machine_are_for_its_users(folders):
+    known = typed_pair(f"{folders},cross-tokenizer", local_folders=True)
+    assert known.cross_tokenizer
+    assert title_of_typed(known) == "target / draft"
+    with pytest.raises(UserError, match="not on this machine"):
+        typed_pair(folders, local_folders=False)
+
+
+@pytest.mark.parametrize("name", ["own/target,own/draft", "/nowhere/a,/nowhere/b"])
+def test_what_is_not_here_is_refused(name):
+    with pytest.raises(UserError, match="not on this machine"):
+        typed_pair(name, local_folders=True)
+
+
+def test_what_is_no_pair_is_refused():
+    with pytest.raises(UnknownPair):
+        typed_pair("a,b,c", local_folders=True)
+    with pytest.raises(UserError, match="at most"):
+        typed_pair("a" * 500 + ",b", local_folders=True)
+
+
+def test_the_view_is_told_of_two_tokenizers(folders):
+    handlers = Callbacks(ScriptedBackend(STORY), local_folders=True)
+    for name, crossed in ((folders, None), (f"{folders},cross-tokenizer", True), ("scripted", None)):
+        head = json.loads(handlers.prepare(*form(name))[0])
+        assert head.get("crossed") == crossed
+    assert astuple(handlers._request(*form(folders)[1:]))[4] == "target / draft"
+
+
+def test_the_drafter_features_needs_a_pair_with_a_head():
+    handlers = Callbacks(ScriptedBackend(STORY))
+    with pytest.raises(UserError, match="EAGLE-3 head"):
+        handlers._request(*form("scripted", drafter="features")[1:])
