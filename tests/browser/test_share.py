@@ -537,7 +537,7 @@ def test_a_korean_browser_gets_a_korean_page(recorded, visit):
         "button, summary, h1, h3, h4, label > span, [data-testid=block-info], .lane-name, .verdict-name, .means, figcaption",
         "nodes => nodes.filter(n => n.checkVisibility()).map(n => n.innerText.trim()).filter(t => /[A-Za-z]{3}/.test(t))",
     )
-    names = ("FLy", "PACER", "JSON", "CSV", "HTML", "SVG", "PNG", "Gradio", "API", "lighthouse", "nat")
+    names = ("FLy", "PACER", "AdaEDL", "JSON", "CSV", "HTML", "SVG", "PNG", "Gradio", "API", "lighthouse", "nat")
     examples = page.eval_on_selector_all("#examples button", "nodes => nodes.map(n => n.innerText.trim())")
     assert [text for text in labels if not HANGUL.search(text) and text not in names and text not in examples] == []
 
