@@ -22,12 +22,12 @@ from explorer.distill.checkpoint import read_checkpoint
 from explorer.errors import UserError
 from explorer.pacer.card import Card
 from explorer.pacer.data import Round, Text, draft_at, kept, walk
-from explorer.pacer.layer import PreVerificationLayer
+from explorer.pacer.layer import PreVerificationLayer, sureness
 from explorer.pacer.metrics import auc, auc_within, brier
 from explorer.pacer.progress import Epoch, Step
 
 FASTER = 10  # times the rate for what does not start from the draft's own weights
-SCALARS = 100  # times the rate for the few numbers between the draft's own probabilities and the output
+CALIBRATED = 2000  # rounds at most that the start is fitted on
 WARM_UP = 0.03
 NUMBERS = ("longest", "tail", "epochs", "batch", "rate", "negative_weight", "seed")
 
@@ -162,10 +162,9 @@ def training(
     """
     if folder:
         folder.mkdir(parents=True, exist_ok=True)
-    groups_by_scale: dict[int, list[torch.nn.Parameter]] = {1: [], FASTER: [], SCALARS: []}
+    groups_by_scale: dict[int, list[torch.nn.Parameter]] = {1: [], FASTER: []}
     for name, parameter in layer.named_parameters():
-        scale = 1 if name.startswith("block.") else SCALARS if name in ("sureness", "head.bias") else FASTER
-        groups_by_scale[scale].append(parameter)
+        groups_by_scale[1 if name.startswith("block.") else FASTER].append(parameter)
     optimizer = torch.optim.AdamW(
         [{"params": parameters, "scale": scale} for scale, parameters in groups_by_scale.items()],
         lr=0.0, betas=(0.9, 0.98), weight_decay=0.01,
@@ -181,6 +180,8 @@ def training(
         at, best_weights = saved["at"], saved["best"]
         layer.load_state_dict(saved["layer"])
         optimizer.load_state_dict(saved["optimizer"])
+    else:
+        calibrate(layer, sample_rounds(texts, recipe, stop_ids, random.Random(recipe.seed)), recipe)
     wrapped, optimizer = accelerator.prepare(layer, optimizer)
     plain = accelerator.unwrap_model(wrapped)
 
@@ -228,6 +229,30 @@ def training(
     layer.load_state_dict(best_weights)
     layer.eval()
     return at["best"]
+
+
+def calibrate(layer: PreVerificationLayer, rounds: list[tuple[Round, int]], recipe: Recipe) -> None:
+    """Fit, in place, what an untrained layer says: how far the draft's own probabilities hold on `rounds`.
+
+    A logistic regression on the numbers that go straight to the output; the block then learns what they leave to explain. Our own
+    choice: a pair that drafts for itself keeps most of a draft whatever the product of its probabilities, and gradient steps small
+    enough for the block took epochs to find that out.
+    """
+    some = rounds if len(rounds) <= CALIBRATED else random.Random(recipe.seed).sample(rounds, CALIBRATED)
+    batch = collate(some, recipe)
+    sure = sureness(batch.probs)
+    numbers = [layer.head.bias] if layer.sureness is None else [layer.head.bias, layer.sureness]
+    solver = torch.optim.LBFGS(numbers, max_iter=50, line_search_fn="strong_wolfe")
+
+    def closure() -> Tensor:
+        solver.zero_grad()
+        logits = layer.head.bias if layer.sureness is None else layer.head.bias + sure @ layer.sureness
+        loss = loss_of(logits.expand_as(batch.labels), batch)
+        loss.backward()
+        return loss
+
+    solver.step(closure)
+    layer.zero_grad()
 
 
 def _groups(
