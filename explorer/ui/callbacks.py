@@ -284,7 +284,7 @@ class Callbacks:
         """The choice of a pair that a run can use at once; for any other pair the default."""
         if name in self._ready:
             return name
-        if not self._backend.takes_typed_pairs:
+        if name in self.pairs or not self._backend.takes_typed_pairs:
             return self.pairs[0]
         try:
             typed_pair(str(name), self._local_folders)

@@ -113,6 +113,7 @@ PAGE: dict[str, str] = {
     "DRAFTER_LABELS.model": "초안 모델",
     "DRAFTER_LABELS.lookup": "프롬프트 조회",
     "DRAFTER_LABELS.model+lookup": "둘 다",
+    "DRAFTER_LABELS.model+phrases": "모델과 구절",
     "DRAFTER_LABELS.features": "EAGLE-3 헤드",
     "LENGTH_LABELS.fixed": "고정",
     "LENGTH_LABELS.pacer": "PACER",
@@ -153,7 +154,8 @@ PAGE: dict[str, str] = {
     "window_includes_mismatch.label": "윈도우에 불일치 포함",
     "window_includes_mismatch.help": "공개 코드의 세는 방식: 뒤에 W개가 아니라 W - 1개가 일치하면 됩니다.",
     "drafter.label": "초안 생성기",
-    "drafter.help": "초안 토큰의 출처: 초안 모델, 프롬프트 조회, 조회로 가속한 초안 모델, 또는 목표 모델 자신의 상태를 입력받는 헤드(EAGLE-3, 사슬형).",
+    "drafter.help": "초안 토큰의 출처: 초안 모델, 프롬프트 조회, 조회로 가속한 초안 모델, Ouroboros처럼 스스로 만든 구절로 가속한 초안 모델, "
+    "또는 목표 모델 자신의 상태를 입력받는 헤드(EAGLE-3, 사슬형).",
     "length.label": "길이 정책",
     "length.help": "초안을 언제 멈출지 정합니다. fixed: 토큰 K개 뒤. pacer: 블록의 예상 수락률이 임계값보다 낮을 때. confidence: 확률이 낮은 토큰 뒤. "
     "entropy: 엔트로피가 높은 토큰 뒤. heuristic: 지난 라운드의 K에서, 모두 유지되었으면 2를 더하고 아니면 1을 뺍니다. "
@@ -176,6 +178,8 @@ PAGE: dict[str, str] = {
     "phrases.help": "Ouroboros(접미 구절): 구절 풀에서 꺼내 초안 뒤에 붙여 같은 목표 패스에서 함께 검증하는 구절의 수. 0이면 쓰지 않습니다.",
     "phrase_length.label": "구절 길이",
     "phrase_length.help": "Ouroboros(접미 구절): 구절 하나의 최대 토큰 수.",
+    "phrase_window.label": "동시에 만드는 구절",
+    "phrase_window.help": "초안 생성기 model+phrases: 초안 순전파마다 새로 만드는 구절의 수이자 시도하는 기존 구절의 수.",
     "schedule.label": "진행 방식",
     "schedule.help": "serial: 초안을 만든 뒤 검증합니다. pearl: 목표 모델이 검증하는 동안 초안을 계속 만듭니다(PEARL). 여기서는 차례로 실행하고, 동시에 실행할 때의 시간은 모델로 계산합니다.",
     "max_new_tokens.label": "토큰 예산",
@@ -194,7 +198,7 @@ PAGE: dict[str, str] = {
     "COMPARE_ADOPT": "탐색 탭의 설정 가져오기",
     "TUNE": "조정",
     "TUNE_LEAD": "여러 프롬프트에 걸쳐 θ와 W를 바꿔 보며 느슨함이 얻는 것과 치르는 것을 보고, 한도 안에서 가장 빠른 점을 고릅니다. 그리디 디코딩은 결정적이므로 점이 몇 개든 서로 다른 라운드는 한 번씩만 계산합니다.",
-    "TUNE_LOAN": "이 스페이스는 방문자의 하루 할당량에서 GPU를 한 번에 최대 2분 동안 빌려 줍니다. 그때까지 끝난 프롬프트는 남습니다. 더 긴 스윕과 PACER 층 학습에는 자신의 컴퓨터가 필요합니다: python -m explorer sweep, python -m explorer pacer.",
+    "TUNE_LOAN": "이 스페이스에서 스윕은 하루 할당량에서 GPU를 1분 동안 빌려 쓰며, 그때까지 끝난 프롬프트는 남습니다. 더 긴 스윕과 PACER 층 학습에는 자신의 컴퓨터가 필요합니다: python -m explorer sweep, python -m explorer pacer.",
     "TUNE_SOURCES.checkable": "제공된 프롬프트, 정답 확인 가능",
     "TUNE_SOURCES.examples": "예시 프롬프트",
     "TUNE_SOURCES.own": "내 프롬프트",
@@ -289,7 +293,7 @@ VIEW: dict[str, Any] = {
         "stop": "종료 토큰: 텍스트가 끝남",
         "draft_gave": "초안 모델의 확률",
         "target_gave": "목표 모델의 확률",
-        "sources": {"lookup": "지금까지의 텍스트에서 찾아 추측함", "phrase pool": "구절 풀의 구절, 초안 뒤에 붙여 시도함", "features": "EAGLE-3 헤드가 목표 모델의 상태로 추측함"},
+        "sources": {"lookup": "지금까지의 텍스트에서 찾아 추측함", "drafted phrase": "구절 풀의 구절, 초안 모델이 확인함", "phrase pool": "구절 풀의 구절, 초안 뒤에 붙여 시도함", "features": "EAGLE-3 헤드가 목표 모델의 상태로 추측함"},
         "refused": "거부된 초안 토큰",
         "alternatives": "목표 모델의 후보",
         "roles": {"both": "둘 다", "kept": "초안, 유지", "choice": "목표 모델의 선택", "refused": "초안, 거부", "draft": "초안"},
@@ -406,7 +410,7 @@ VIEW: dict[str, Any] = {
         "own": "목표",
         "rows": {"position": "위치", "draft": "초안 모델", "target": "목표 모델", "verdict": "판정", "entropy": "목표 모델의 불확실성", "window": "룩어헤드", "blocks": "초안 계속 여부"},
         "agrees": "같음",
-        "sources": {"lookup": "조회", "phrase pool": "구절 풀", "features": "헤드"},
+        "sources": {"lookup": "조회", "drafted phrase": "확인된 구절", "phrase pool": "구절 풀", "features": "헤드"},
         "was": "실행에서는: {kind}",
         "theta": "θ {theta}",
         "windows": {
@@ -502,7 +506,7 @@ VIEW: dict[str, Any] = {
         "before": "이전",
         "after": "지금",
         "pair": "모델 쌍",
-        "knobs": {"rule": "규칙", "entropy": "척도", "theta": "θ", "window": "W", "window_includes_mismatch": "윈도우에 불일치 포함", "typical_epsilon": "전형적 수락 ε", "typical_delta": "전형적 수락 δ", "top_k": "상위 k", "margin": "차점 한도", "kl_limit": "KL 한도", "kl_confidence": "KL 확신 한도", "drafter": "초안 생성기", "length": "길이 정책", "draft_length": "초안 길이 K", "phrases": "후보 구절", "phrase_length": "구절 길이", "schedule": "진행 방식", "max_new_tokens": "토큰 예산", "temperature": "온도", "seed": "시드", "raw_prompt": "원문 프롬프트"},
+        "knobs": {"rule": "규칙", "entropy": "척도", "theta": "θ", "window": "W", "window_includes_mismatch": "윈도우에 불일치 포함", "typical_epsilon": "전형적 수락 ε", "typical_delta": "전형적 수락 δ", "top_k": "상위 k", "margin": "차점 한도", "kl_limit": "KL 한도", "kl_confidence": "KL 확신 한도", "drafter": "초안 생성기", "length": "길이 정책", "draft_length": "초안 길이 K", "phrases": "후보 구절", "phrase_length": "구절 길이", "phrase_window": "동시에 만드는 구절", "schedule": "진행 방식", "max_new_tokens": "토큰 예산", "temperature": "온도", "seed": "시드", "raw_prompt": "원문 프롬프트"},
         "tau": "목표 모델 통과당 토큰(τ)",
         "kept": "라운드당 유지된 초안 토큰",
         "speed": "초당 토큰, 측정",
@@ -620,7 +624,7 @@ TUNE_VIEW: dict[str, Any] = {
     },
     "key": "모서리 표시는 추천 점, 테두리는 아래에 표시된 점, 빗금은 한도 밖입니다.",
     "key_partial": "프롬프트 {all}개 중 {done}개의 결과. 모서리 표시는 추천 점, 테두리는 아래에 표시된 점, 빗금은 한도 밖입니다.",
-    "drafters": {"lookup": "프롬프트 조회", "model+lookup": "모델과 조회", "features": "EAGLE-3 헤드"},
+    "drafters": {"lookup": "프롬프트 조회", "model+lookup": "모델과 조회", "model+phrases": "모델과 구절", "features": "EAGLE-3 헤드"},
     "point": {
         "recommended": "추천",
         "other": "이 점",
@@ -736,7 +740,7 @@ COMPARE_VIEW: dict[str, Any] = {
     },
     "times": "시간이 쓰인 곳, 측정",
     "same_settings": "A와 B의 설정이 같습니다.",
-    "knobs": {"rule": "규칙", "entropy": "척도", "theta": "θ", "window": "W", "window_includes_mismatch": "윈도우에 불일치 포함", "typical_epsilon": "전형적 수락 ε", "typical_delta": "전형적 수락 δ", "top_k": "상위 k", "margin": "차점 한도", "kl_limit": "KL 한도", "kl_confidence": "KL 확신 한도", "drafter": "초안 생성기", "length": "길이 정책", "draft_length": "초안 길이 K", "block_size": "블록 크기", "threshold": "임계값", "growth": "증가율", "statistic": "통계", "least_draft": "최소 초안 길이", "phrases": "후보 구절", "phrase_length": "구절 길이", "schedule": "진행 방식"},
+    "knobs": {"rule": "규칙", "entropy": "척도", "theta": "θ", "window": "W", "window_includes_mismatch": "윈도우에 불일치 포함", "typical_epsilon": "전형적 수락 ε", "typical_delta": "전형적 수락 δ", "top_k": "상위 k", "margin": "차점 한도", "kl_limit": "KL 한도", "kl_confidence": "KL 확신 한도", "drafter": "초안 생성기", "length": "길이 정책", "draft_length": "초안 길이 K", "block_size": "블록 크기", "threshold": "임계값", "growth": "증가율", "statistic": "통계", "least_draft": "최소 초안 길이", "phrases": "후보 구절", "phrase_length": "구절 길이", "phrase_window": "동시에 만드는 구절", "schedule": "진행 방식"},
     "values": {"fly": "FLy", "typical": "전형적 수락", "topk": "상위 k개", "margin": "근소한 차점", "kl": "KL 한도", "exact": "정확히 일치", "autoregressive": "목표 모델 단독", "normalized": "정규화", "top3": "상위 3개", "true": "예", "false": "아니오"},
 }  # fmt: skip
 

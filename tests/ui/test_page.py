@@ -71,12 +71,33 @@ def test_the_page_opens_without_torch():
 
 
 @pytest.mark.parametrize("arguments", [["--port", "many"], ["--port", "99999999"], ["--prt", "1"]])
-def test_bad_arguments_are_one_line(arguments):
-    done = subprocess.run(
-        [sys.executable, "app.py", *arguments], cwd=ROOT, env=ENVIRONMENT, capture_output=True, text=True
-    )
-    assert done.returncode == 2
-    assert len(done.stderr.strip().splitlines()) == 1
+def test_bad_arguments_are_one_line(arguments, monkeypatch, capsys):
+    import app
+
+    monkeypatch.setattr(sys, "argv", ["app.py", *arguments])
+    with pytest.raises(SystemExit) as stopped:
+        app.main()
+    assert stopped.value.code == 2
+    assert len(capsys.readouterr().err.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("host", "mine"), [("127.0.0.1", True), ("localhost", True), ("0.0.0.0", False), ("192.168.1.5", False)]
+)
+def test_folders_may_be_typed_only_where_no_stranger_comes(host, mine, monkeypatch):
+    import app
+
+    class Page:
+        def launch(self, **_):
+            raise OSError("not served in a test")
+
+    made = []
+    monkeypatch.setattr(app, "ON_SPACE", False)
+    monkeypatch.setattr(app, "demo", Page())
+    monkeypatch.setattr(app, "build_page", lambda **options: made.append(options) or Page())
+    monkeypatch.setattr(sys, "argv", ["app.py", "--host", host])
+    assert app.main() == 2
+    assert [options["local_folders"] for options in made] == ([] if mine else [False])
 
 
 def test_a_busy_port_is_one_line():
