@@ -69,7 +69,6 @@ def train_tab(backend: Backend, explore: Explore, views: gr.Tabs) -> None:
                 with gr.Row(elem_classes="tab-buttons"):
                     run = gr.Button(say("TRAIN_RUN"), variant="primary", elem_id="train-run")
                     cancel = gr.Button(say("TRAIN_CANCEL"), interactive=False, elem_id="train-cancel")
-                place = gr.HTML("", elem_id="train-place", min_height=22)
                 file = gr.DownloadButton(say("TRAIN_FILE"), visible=False, size="sm", elem_id="train-file")
             with gr.Column(scale=1, min_width=0, elem_classes="tab-main"):
                 view = gr.HTML("", html_template="", js_on_load=script(), apply_default_css=False, elem_id="train-view")
@@ -86,7 +85,7 @@ def train_tab(backend: Backend, explore: Explore, views: gr.Tabs) -> None:
             outputs,
             api_name="page_train",
             show_progress="minimal",
-            show_progress_on=[place],  # where the place in the queue shows
+            show_progress_on=[expected],  # where the place in the queue shows
             api_visibility="private",
             **ONE,
         ).then(handlers.expected, [session, *form], [expected], **LIVE)

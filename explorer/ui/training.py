@@ -26,9 +26,9 @@ from explorer.ui.scripts import page_knobs
 
 ROWS = 16  # texts of a shard; the first shard is held out
 # Lowest, highest and first value of what a visitor may ask for; the command line has no limits.
-LIMITS = {"shards": (2 * ROWS, 8 * ROWS, 4 * ROWS), "tokens": (16, 96, 48), "epochs": (1, 12, 6)}
+LIMITS = {"shards": (2 * ROWS, 8 * ROWS, 4 * ROWS), "tokens": (16, 96, 48), "epochs": (1, 24, 12)}
 LOWEST_THETA, HIGHEST_THETA = 0.02, 1.0  # below, the target is not asked what follows (explorer/pacer/data.py)
-RATE = 3e-4  # few steps: three times the command's
+RATE, BATCH = 3e-4, 8  # little data makes few steps: larger and more of them than the command makes
 PROGRESS_SECONDS = 0.25  # between two messages to the browser
 # What "use it now" sets in Explore: these from the rule it was trained for, these from the choice of the replay.
 FLY_KNOBS = ("rule", "entropy", "theta", "window", "window_includes_mismatch")
@@ -186,7 +186,7 @@ class Training:
             yield line({"phase": "stopped"})
             return
         rule = {"rule": asked.rule, "theta": asked.theta, "window": asked.window}
-        plan = self._backend.plan(asked.shards, ROWS, asked.tokens, epochs=asked.epochs, rate=RATE, **rule)
+        plan = self._backend.plan(asked.shards, ROWS, asked.tokens, epochs=asked.epochs, rate=RATE, batch=BATCH, **rule)
         layer = folder / f"layer-{session.run}"
         story = _Story(asked, kept=len(self._collected(session, asked)))
         steps = self._backend.course(pair, plan, folder / asked.data, layer)

@@ -99,7 +99,7 @@ def test_one_training_at_a_time_and_runs_of_others_go_on(serve, visit):
     assert first.inner_text(".tune-toolbar >> visible=true").startswith("Collecting")
     second.click("#train-run")
     second.wait_for_selector("#train-view .tune-toolbar:has-text('Waiting for its turn')")
-    second.wait_for_selector("#train-place:has-text('queue')")
+    second.wait_for_selector("#train-expected:has-text('queue')")
     second.click("button[role=tab]:has-text('Explore')")
     second.fill("#prompt textarea", "go")
     second.fill("#knob-max_new_tokens input[type=number]", "12")

@@ -50,8 +50,8 @@ def train(handlers, session, **changes):
         ({"shards": 16}, "Texts to collect must be from 32 to 128"),
         ({"shards": 100_000}, "Texts to collect must be from 32 to 128"),
         ({"tokens": 4096}, "Tokens per text, at most must be from 16 to 96"),
-        ({"epochs": 1.5}, "Epochs must be from 1 to 12"),
-        ({"epochs": None}, "Epochs must be from 1 to 12"),
+        ({"epochs": 1.5}, "Epochs must be from 1 to 24"),
+        ({"epochs": None}, "Epochs must be from 1 to 24"),
     ],
 )
 def test_what_is_too_much_for_a_page_is_refused_at_once(handlers, changes, message):
