@@ -42,6 +42,7 @@ PLAIN = "plain greedy"
 EXACT, EXACT_WITH_LOOKUP = "exact", "exact, model + lookup"
 PEARL = "exact, PEARL one after the other"
 COLD, WARM = (f"exact, Ouroboros (suffixes), {pool} pool" for pool in ("cold", "warm"))
+BOTH = "exact, Ouroboros, cold pool"
 PHRASES = 3  # k of the released defaults
 EXACT_WITH_HEAD, FLY_WITH_HEAD = "exact, EAGLE-3 chain", "fly, EAGLE-3 chain"
 THEIR_PLAIN, THEIR_ASSISTED = "transformers: plain greedy", "transformers: assisted"
@@ -184,6 +185,7 @@ def our_rows(pair: Pair, base: DecodeConfig, lengths: Sequence[int]) -> dict[str
     for length in lengths:
         config = replace(exact, phrases=PHRASES, draft_length=length)
         rows |= {row_name(COLD, length): _ours(pair, config), row_name(WARM, length): _ours_warm(pair, config)}
+        rows[row_name(BOTH, length)] = _ours(pair, replace(config, drafter="model+phrases"))
     return rows
 
 

@@ -115,9 +115,9 @@ class DecodeConfig:
         str,
         "model",
         "Drafter",
-        "Where drafted tokens come from: the draft model, prompt lookup alone, the draft model accelerated by lookup, or a head "
-        "fed with the target's own states (EAGLE-3 as a chain).",
-        choices=("model", "lookup", "model+lookup", "features"),
+        "Where drafted tokens come from: the draft model, prompt lookup alone, the draft model accelerated by lookup or by phrases "
+        "that it makes itself (Ouroboros), or a head fed with the target's own states (EAGLE-3 as a chain).",
+        choices=("model", "lookup", "model+lookup", "model+phrases", "features"),
     )
     length: str = _knob(
         str,
@@ -161,6 +161,11 @@ class DecodeConfig:
     phrase_length: int = _knob(
         int, 6, "Phrase length", "Ouroboros (suffixes): tokens of a phrase, at most.", low=1, high=16, step=1
     )
+    phrase_window: int = _knob(
+        int, 5, "Phrases made at once",
+        "Drafter model+phrases: how many new phrases each draft forward works on, and how many known ones it tries.",
+        low=1, high=20, step=1,
+    )  # fmt: skip
     schedule: str = _knob(
         str, "serial", "Schedule",
         "serial: draft, then verify. pearl: the draft goes on while the target verifies (PEARL); run one after the other here, "
@@ -211,6 +216,10 @@ class DecodeConfig:
             # Branches leave no states for the head, and while the target verifies there are none yet.
             raise ConfigError(
                 "A feature-fed head drafts from the target's states of one plain pass: set Candidate phrases to 0 and the schedule to serial"
+            )
+        if self.drafter == "model+phrases" and self.temperature:
+            raise ConfigError(
+                "Drafter model+phrases needs temperature 0: it confirms phrases by the draft model's own choices"
             )
         if self.schedule == "pearl":
             self._check_pearl()

@@ -25,7 +25,7 @@ SCHEMA_VERSION = 1
 MAX_FILE_BYTES = 64 * 2**20
 MAX_TEXT_BYTES = 2**21  # of the output: one long token repeated makes gigabytes of text from a small file
 
-Source = Literal["model", "lookup", "phrase pool", "features"]
+Source = Literal["model", "lookup", "drafted phrase", "phrase pool", "features"]
 StopReason = Literal["stop_id", "stop_string", "budget", "user"]
 
 

@@ -17,7 +17,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
@@ -33,6 +33,7 @@ from explorer.errors import UserError  # noqa: E402
 
 SECONDS = 20  # one input may take
 MEGABYTES = 600  # more than before all inputs of a kind
+LARGEST = 130_000  # bytes of a recorded run that is damaged: larger ones only take longer
 
 JUNK = [
     None, True, False, -1, 0, 1, 2**53, 2**70, 1.5, -0.0, 1e308, -1e308, "", "x", "\ud800", "<img src=x onerror=alert(1)>", "=1+1",
@@ -114,16 +115,17 @@ def kinds() -> Iterator[dict[str, Case]]:
     """Every reader by name; each call makes one input and gives it to the reader."""
     import gradio as gr
     import torch
-    from scripted import STORY, ScriptedBackend, make_trace
+    from scripted import STORY, ScriptedBackend, ScriptedPair, make_trace
 
     from explorer.analysis.metrics import summarize
-    from explorer.analysis.sweep import Sweep
+    from explorer.analysis.points import points_of
+    from explorer.analysis.sweep import PromptRuns, Sweep
     from explorer.cases import judge_line
     from explorer.config import DecodeConfig
     from explorer.pacer import card as cards
-    from explorer.pacer.data import read_shard
+    from explorer.pacer.data import BRANCH, Text, read_shard, write_shard
     from explorer.pacer.layer import PreVerificationLayer
-    from explorer.prompts import typed_prompts
+    from explorer.prompts import PromptItem, typed_prompts
     from explorer.schema import parse_json
     from explorer.trace import Stop, Trace
     from explorer.ui import callbacks, comparing, tuning
@@ -135,11 +137,20 @@ def kinds() -> Iterator[dict[str, Case]]:
     one = suite.hand_round(3, [4, 5, 6], [4, 7, 6, 8], config)
     made = [make_trace(blocks=True), suite.hand_trace([one], config, Stop("user"))]
     texts = [json.dumps(trace.to_json(), ensure_ascii=False).encode() for trace in made]
-    texts.append((ROOT / "examples" / "runs" / "05-edit-lookup.json").read_bytes())
+    recorded = (ROOT / "examples" / "runs").glob("*.json")
+    texts += [path.read_bytes() for path in sorted(recorded) if path.stat().st_size < LARGEST]
     trees = [json.loads(text) for text in texts]
     backend = ScriptedBackend(STORY)
     handlers, tune, compare = callbacks.Callbacks(backend), tuning.Tuning(backend), comparing.Comparing(backend)
     knobs = [knob.default for knob in page_knobs()]
+
+    def small_text() -> Text:
+        ids, one = torch.tensor([3, 4, 5, 6]), torch.zeros(1, BRANCH)
+        choices = torch.tensor([5, 7]).int()  # the second is not the target's: a branch leaves there
+        return Text(
+            ids, 2, choices, torch.ones(2), torch.zeros(2, 4).half(), torch.zeros(2, 2), one.int(), one, torch.zeros(1, BRANCH, 4).half(),
+            one.int(), torch.zeros(1, BRANCH, 2),
+        )  # fmt: skip
 
     def shown(trace: Trace) -> None:
         """What becomes of a trace that was let in."""
@@ -197,7 +208,8 @@ def kinds() -> Iterator[dict[str, Case]]:
         handlers.open_linked(session, SimpleNamespace(run=junk))
         handlers.same_prompt(SimpleNamespace(prompt=junk, pair=rng.choice(JUNK)))
         tune.choose(tuning.TuneSession(), junk, rng.choice(JUNK))
-        tune.prepare_measure(tuning.TuneSession(), SimpleNamespace(point=junk))
+        with suppress(gr.Error):  # nothing is swept yet
+            tune.prepare_measure(tuning.TuneSession(), SimpleNamespace(point=junk))
 
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -212,9 +224,9 @@ def kinds() -> Iterator[dict[str, Case]]:
         weights, described = (folder / cards.WEIGHTS).read_bytes(), (folder / cards.CARD).read_bytes()
         header = 8 + int.from_bytes(weights[:8], "little")
         shard = folder / "shard-00000.safetensors"
-        from safetensors.torch import save
-
-        whole = save({"lengths": torch.tensor([4]), "prompt_lengths": torch.tensor([2]), "ids": torch.arange(4)})
+        write_shard(shard, [small_text()])
+        whole = shard.read_bytes()
+        length = 8 + int.from_bytes(whole[:8], "little")
 
         def tensors(rng: random.Random) -> None:
             # Most of the damage goes to the header: the rest is numbers, which are what they are.
@@ -230,13 +242,20 @@ def kinds() -> Iterator[dict[str, Case]]:
             cards.load(folder)
 
         def sharded(rng: random.Random) -> None:
-            shard.write_bytes(damaged(whole, rng))
+            begin = length if rng.random() < 0.8 else len(whole)
+            shard.write_bytes(damaged(whole[:begin], rng) + whole[begin:])
             read_shard(shard)
 
+        path, pair = folder / "sweep.json", ScriptedPair("scripted", STORY)
+        points = backend.points(DecodeConfig(max_new_tokens=12), [0.05, 0.5], [1], [8])
+        steps = backend.sweep(pair, [PromptItem("go", answer="tower")], points)
+        done = tuple(one for one in steps if isinstance(one, PromptRuns))
+        Sweep(pair.provenance(), points, done).save(path)
+        sweep = path.read_bytes()
+
         def swept(rng: random.Random) -> None:
-            path = folder / "sweep.json"
-            path.write_bytes(damaged(texts[0], rng))
-            Sweep.load(path)
+            path.write_bytes(damaged(sweep, rng))
+            points_of(Sweep.load(path))
 
         readers = {
             "trace, bytes": trace_bytes, "trace, values": trace_values, "trace, imported": imported, "judge line": judged,

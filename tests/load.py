@@ -239,9 +239,14 @@ def resident(pid: int) -> float:
 # The load ------------------------------------------------------------------------------------------------------------
 
 
-async def load(url: str, pid: int, pair: str, count: int, runs: int, tokens: int) -> list[tuple[str, str]]:
-    """All parts one after another: what was done, and the figure."""
-    rows: list[tuple[str, str]] = []
+def row(what: str, figure: str) -> None:
+    print(f"| {what} | {figure} |", flush=True)
+
+
+async def load(url: str, pid: int, pair: str, count: int, runs: int, tokens: int) -> None:
+    """All parts one after another; prints what was done, and the figure."""
+    row("what", "figure")
+    row("---", "---")
 
     def form(prompt: str, **changes: Any) -> list[Any]:
         return form_of(prompt, pair, max_new_tokens=tokens, **changes)
@@ -250,7 +255,7 @@ async def load(url: str, pid: int, pair: str, count: int, runs: int, tokens: int
         for _ in range(3):  # what the first runs of a process set up is no growth
             await one.run(form("warm"))
         settled = resident(pid)
-        rows.append(("server at rest, a pair loaded", f"{settled:.0f} MB"))
+        row("server at rest, a pair loaded", f"{settled:.0f} MB")
 
     async with visitors(url, count) as pages:
         prompts = [f"secret{n:03}of{secrets.token_hex(4)}" for n in range(count)]
@@ -260,26 +265,25 @@ async def load(url: str, pid: int, pair: str, count: int, runs: int, tokens: int
         check(outcomes, prompts)
         waits = sorted(outcome.first for outcome in outcomes)
         generated = sum(outcome.tokens for outcome in outcomes)
-        rows += [
-            (
-                f"{count} visitors press Run at once",
-                f"{count} answers of their own, {generated} tokens in {wall:.1f} s",
-            ),
-            ("first round shown: median, last", f"{waits[len(waits) // 2]:.1f} s, {waits[-1]:.1f} s"),
-            ("places in the queue told", f"{min(map(min_rank, outcomes))} to {max(map(max_rank, outcomes))}"),
-            (f"server while {count} pages are open", f"{held:.0f} MB"),
-        ]
+        row(f"{count} visitors press Run at once", f"{count} answers of their own, {generated} tokens in {wall:.1f} s")
+        row("first round shown: median, last", f"{waits[len(waits) // 2]:.1f} s, {waits[-1]:.1f} s")
+        ranks = [rank for outcome in outcomes for rank in outcome.ranks]
+        row("most that were told to be before one in the queue", str(max(ranks)))
+        row(f"server while {count} pages are open", f"{held:.0f} MB")
         stopped = await asyncio.gather(*(page.run(form("stop me"), stop_after=1) for page in pages[:3]))
         assert {outcome.end for outcome in stopped} <= {"user", "budget", "stop_id"}, "a stopped run has an end"
-        rows.append(
-            ("stopped after a round", f"{sum(outcome.end == 'user' for outcome in stopped)} of 3 kept as partial")
-        )
+        row("stopped after a round", f"{sum(outcome.end == 'user' for outcome in stopped)} of 3 kept as partial")
         await asyncio.gather(*(page.run(form("leave me"), leave_after=1) for page in pages[3:6]))
         after = await pages[0].run(form("and on"))
         assert after.end, after.error
-        rows.append(("3 pages closed in the middle of a run", "the next run of another page ends as it should"))
+        row("3 pages closed in the middle of a run", "the next run of another page ends as it should")
     await asyncio.sleep(1)
-    rows.append(("server after all pages are closed", f"{resident(pid):.0f} MB"))
+    closed = resident(pid)
+    row("server after all pages are closed", f"{closed:.0f} MB")
+    for _ in range(5):
+        async with visitors(url, 20):
+            pass
+    row("100 more pages opened and closed", f"{(resident(pid) - closed) * 10:.0f} kB each")
 
     marks: list[float] = []
     async with visitors(url, 1) as (one,):
@@ -289,16 +293,7 @@ async def load(url: str, pid: int, pair: str, count: int, runs: int, tokens: int
             if number < runs:
                 outcome = await one.run(form(f"run {number}"))
                 assert outcome.end, outcome.error
-    rows.append((f"{runs} runs in a row, memory at each quarter", ", ".join(f"{mark:.0f}" for mark in marks) + " MB"))
-    return rows
-
-
-def min_rank(outcome: Outcome) -> int:
-    return min(outcome.ranks)
-
-
-def max_rank(outcome: Outcome) -> int:
-    return max(outcome.ranks)
+    row(f"{runs} runs in a row, memory at each quarter", ", ".join(f"{mark:.0f}" for mark in marks) + " MB")
 
 
 def check(outcomes: list[Outcome], prompts: list[str]) -> None:
@@ -327,13 +322,12 @@ def main() -> int:
         server = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log)
         try:
             url = json.loads(server.stdout.readline())["url"]
-            rows = asyncio.run(load(url, server.pid, args.pair, args.visitors, args.runs, args.tokens))
+            asyncio.run(load(url, server.pid, args.pair, args.visitors, args.runs, args.tokens))
         finally:
             said, _ = server.communicate()  # closes its stdin, which ends it
         log.seek(0)
         leaks = (said + log.read()).count(b"secret")
-    rows.append(("lines of the server's log with a prompt in them", str(leaks)))
-    print("| what | figure |\n| --- | --- |\n" + "\n".join(f"| {what} | {figure} |" for what, figure in rows))
+    row("prompts of visitors in the server's log", str(leaks))
     return int(leaks > 0)
 
 

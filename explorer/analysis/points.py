@@ -74,6 +74,7 @@ def name_of(config: DecodeConfig) -> str:
         "model": "",
         "lookup": ", prompt lookup",
         "model+lookup": ", model + lookup",
+        "model+phrases": ", model + phrases",
         "features": ", EAGLE-3 chain",
     }[config.drafter]
     length = f"K = {config.draft_length}" + ("" if config.length == "fixed" else f" at most, {config.length}")

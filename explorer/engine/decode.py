@@ -20,6 +20,7 @@ from explorer.engine.model import Context
 from explorer.engine.packed import PackedContext
 from explorer.engine.pair import Pair, PromptError
 from explorer.engine.pearl import Pipeline
+from explorer.engine.phrase_drafter import PhraseDrafter
 from explorer.engine.phrases import PhrasePool
 from explorer.engine.sampling import Sampler
 from explorer.engine.stops import StopRule
@@ -77,10 +78,11 @@ class Sides:
         self._pool = None
         if config.phrases and not alone:
             pair.target.check_branches()
+        if (config.phrases or config.drafter == "model+phrases") and not alone:
             self._pool = PhrasePool(config.phrase_length, pair.stop_ids) if pool is None else pool
         self._sampler = Sampler(config.temperature, config.seed, pair.target.device)
         self.target = pair.open_target(features=not alone and config.drafter == "features")
-        self.drafter = None if alone else make_drafter(pair, self.target, config, self._sampler)
+        self.drafter = None if alone else make_drafter(pair, self.target, config, self._sampler, self._pool)
         self.clock = Clock(pair.target.device)
         self._prefill_seconds = self._forward_seconds = 0.0  # of the first round; of all rounds so far
 
@@ -248,19 +250,36 @@ class Attempt:
         )
 
 
-def make_drafter(pair: Pair, target: Context | PackedContext, config: DecodeConfig, sampler: Sampler) -> Drafter:
-    """The drafter that `config.drafter` names, for the sequence that is open on the target."""
+def make_drafter(
+    pair: Pair, target: Context | PackedContext, config: DecodeConfig, sampler: Sampler, pool: PhrasePool | None
+) -> Drafter:
+    """The drafter that `config.drafter` names, for the sequence that is open on the target.
+
+    Raises UnsupportedModel where the draft cannot try phrases and should.
+    """
     if config.drafter == "lookup":
         return LookupDrafter(sampler, pair.vocab_size, pair.stop_ids)
-    if config.drafter == "features":
-        return FeatureDrafter(pair.head, sampler, pair.stop_ids, entropies=config.length in ("entropy", "adaedl"))
-    kind = LookupModelDrafter if config.drafter == "model+lookup" else ModelDrafter
     entropies = config.length in ("entropy", "adaedl")
+    if config.drafter == "features":
+        return FeatureDrafter(pair.head, sampler, pair.stop_ids, entropies=entropies)
+    kind = LookupModelDrafter if config.drafter == "model+lookup" else ModelDrafter
     if pair.draft_side:
         return cross_drafter(pair, kind, config, entropies)
+    makes_phrases = config.drafter == "model+phrases"
     # PEARL's draft is meant for a device of its own, so it never works in the target's cache.
-    context = pair.open_draft(target, states=config.needs_layer, alone=config.schedule == "pearl")
-    return kind(context, sampler, pair.stop_ids, entropies=entropies, distributions=config.rule == "kl")
+    context = pair.open_draft(target, config.needs_layer, alone=config.schedule == "pearl", branches=makes_phrases)
+    wanted = {"entropies": entropies, "distributions": config.rule == "kl"}
+    if makes_phrases:
+        return PhraseDrafter(
+            context,
+            sampler,
+            pair.stop_ids,
+            pool=pool,
+            window=config.phrase_window,
+            length=config.phrase_length,
+            **wanted,
+        )
+    return kind(context, sampler, pair.stop_ids, **wanted)
 
 
 def cross_drafter(pair: Pair, kind: type[ModelDrafter], config: DecodeConfig, entropies: bool) -> CrossDrafter:
@@ -269,6 +288,7 @@ def cross_drafter(pair: Pair, kind: type[ModelDrafter], config: DecodeConfig, en
         f"length policy {config.length}": config.needs_layer,
         "rule kl": config.rule == "kl",
         "schedule pearl": config.schedule == "pearl",
+        "drafter model+phrases": config.drafter == "model+phrases",
     }
     for reader in (name for name, needed in readers.items() if needed):
         raise CrossTokenizer(

@@ -35,7 +35,7 @@ def decode_grid(pair: Pair, prompt_ids: list[int], configs: Sequence[DecodeConfi
     """
     if any(config.temperature for config in configs):
         raise ConfigError("many settings at once need temperature 0: texts that are drawn share nothing")
-    if any(config.phrases or config.schedule == "pearl" for config in configs):
+    if any(config.phrases or config.drafter == "model+phrases" or config.schedule == "pearl" for config in configs):
         raise ConfigError(
             "many settings at once share rounds, so none may depend on earlier ones as candidate phrases and schedule pearl do"
         )

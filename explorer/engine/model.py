@@ -61,8 +61,8 @@ class LanguageModel:
         """Raise UnsupportedModel where several continuations cannot be fed at once (Context.branch)."""
         if self.model.config.model_type not in PLAIN:
             raise UnsupportedModel(
-                f"candidate phrases need a mask of their own, which {self.model.config.model_type} models do not take here, only "
-                f"{', '.join(PLAIN)}: set the number of candidate phrases to 0"
+                f"phrases need a mask of their own, which {self.model.config.model_type} models do not take here, only "
+                f"{', '.join(PLAIN)}: set the number of candidate phrases to 0 and choose another drafter than model+phrases"
             )
 
     @property

@@ -97,13 +97,18 @@ class Pair:
         return self.scorers.get(rule) or next(iter(self.scorers.values()), None)
 
     def open_draft(
-        self, target: Context | PackedContext, states: bool = False, alone: bool = False
+        self, target: Context | PackedContext, states: bool = False, alone: bool = False, branches: bool = False
     ) -> Context | PackedContext | fixed.FixedContext:
         """Start the draft's side of a sequence that is open on the target; states: leave final hidden states behind.
 
         A copy of the target in fewer bits reads the target's own keys and values: nothing to prefill, and more to agree on;
-        alone: it keeps its own even so.
+        alone: it keeps its own even so. branches: several continuations will be fed at once, which fixed buffers do not take;
+        raises UnsupportedModel where nothing does.
         """
+        if branches:
+            self.draft.check_branches()
+            if isinstance(self.draft, fixed.FixedModel):
+                return Context(self.draft, states)
         shared = self.drafts_for_itself and not alone
         return self.draft.open(states, target.cache) if shared else self.draft.open(states)
 

@@ -1,7 +1,7 @@
 """Ouroboros' phrase pool (arXiv 2402.13720): short continuations by the token before them, learnt while the target verifies.
 
-Pure: ids in, ids out. The released code fills its pool from the draft's own look-ahead windows too; here the sources are the
-text that was committed, what the target predicted along tried phrases, and tails thrown away behind a cut.
+Pure: ids in, ids out. Its sources are the text that was committed, what the target predicted along tried phrases, tails thrown
+away behind a cut and, with the drafter model+phrases, the draft's own window.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class PhrasePool:
         """Learn from a text whose last `new` tokens were just committed: every full phrase that ends among them."""
         for end in range(max(len(text) - new, self._length), len(text)):
             start = end + 1 - self._length
-            self._add(text[start - 1], text[start : end + 1])
+            self.add(text[start - 1], text[start : end + 1])
 
     def correct(self, token: int, branches: Sequence[Branch]) -> None:
         """Overwrite phrases tried after `token` with what the target predicted along them; they are the newest then."""
@@ -40,16 +40,17 @@ class PhrasePool:
             known = self._phrases.get(token, [])
             if branch.ids in known:  # else it was shortened to the room left
                 known.remove(branch.ids)
-                self._add(token, branch.argmax)
+                self.add(token, branch.argmax)
 
     def salvage(self, drafted: Sequence[int], match: Sequence[bool], cut: int) -> None:
         """Learn from the tail behind a rejected token at `cut`: pieces where the target, reading the draft, agrees with it."""
         for place in range(cut, len(drafted) - SHORTEST):
             agreed = len(list(takewhile(bool, match[place + 1 :])))
             if agreed >= SHORTEST:
-                self._add(drafted[place], drafted[place + 1 : place + 1 + agreed])
+                self.add(drafted[place], drafted[place + 1 : place + 1 + agreed])
 
-    def _add(self, token: int, phrase: Sequence[int]) -> None:
+    def add(self, token: int, phrase: Sequence[int]) -> None:
+        """Learn that a phrase may follow `token`."""
         end = next((index for index, one in enumerate(phrase, 1) if one in self._stop_ids), len(phrase))
         whole = tuple(phrase[: min(end, self._length)])
         known = self._phrases.setdefault(token, [])

@@ -31,7 +31,7 @@ class Backend:
     """
 
     takes_typed_pairs = True  # whether a visitor may name a pair that is not in the list
-    loan_seconds: int | None = None  # for how long a GPU is lent at most, where it is lent
+    loan_seconds: int | None = None  # for how long a sweep has a GPU, where one is lent
 
     def __init__(self):
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="models")
@@ -70,12 +70,12 @@ class Backend:
         return self._stepwise(in_turn([decode(pair, list(prompt.ids), config) for config in configs]))
 
     def warm(self, pair: Pair, prompt: Prompt, configs: Sequence[DecodeConfig]) -> Iterator[None]:
-        """A few tokens under each setting, for nobody: the first rounds of a process are slow, and would be taken for measured
-        times."""
-        for config in configs:
-            with closing(self.decode(pair, prompt, replace(config, max_new_tokens=WARM))) as rounds:
-                for _ in rounds:
-                    yield None
+        """A few tokens under all settings in turn, for nobody: the first rounds of a process, and of buffers that several runs
+        need at once, are slow, and would be taken for measured times."""
+        short = [replace(config, max_new_tokens=min(WARM, config.max_new_tokens)) for config in configs]
+        with closing(self.decode_in_turn(pair, prompt, short)) as rounds:
+            for _ in rounds:
+                yield None
 
     def points(
         self, base: DecodeConfig, thetas: Sequence[float], windows: Sequence[int], draft_lengths: Sequence[int]

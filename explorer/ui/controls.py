@@ -21,6 +21,7 @@ ADVANCED = (
     "least_draft",
     "phrases",
     "phrase_length",
+    "phrase_window",
     "schedule",
     "temperature",
     "seed",

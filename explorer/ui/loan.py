@@ -14,9 +14,10 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from explorer.config import DecodeConfig
-from explorer.errors import UserError
+from explorer.errors import UserError, is_out_of_memory
 from explorer.prompts import PromptItem
 from explorer.trace import Prompt, Provenance, Round
+from explorer.ui import texts
 from explorer.ui.backend import WARM, Backend
 
 if TYPE_CHECKING:
@@ -25,10 +26,9 @@ if TYPE_CHECKING:
     from explorer.engine.registry import KnownPair
 
 LONGEST = 120  # seconds asked for at most, which is what a visitor without an account has in a day
+SWEEP = 60  # seconds of a sweep: who asks for more than is left of the day's is refused
 START = 15  # seconds: a new process, the weights' way to the GPU, the first slow rounds
-PER_TOKEN = (
-    0.06  # seconds that plain decoding of a few billion weights stays below, so that no run is cut for its length
-)
+PER_TOKEN = 0.06  # seconds that plain decoding of a few billion weights should stay below: no run is cut for its length
 MARGIN = 5  # seconds before the end at which work stops by itself and keeps what it has
 
 Task = Callable[..., Generator[Any]]
@@ -47,7 +47,7 @@ def run_seconds(name: str, prompt_ids: list[int], configs: Sequence[DecodeConfig
 
 def sweep_seconds(*_: Any) -> int:
     """A sweep takes what it can get: the prompts that are through by then are kept."""
-    return LONGEST
+    return SWEEP
 
 
 class LoanBackend(Backend):
@@ -56,7 +56,7 @@ class LoanBackend(Backend):
     The first round waits for a GPU to come free, and a run cannot be stopped before it.
     """
 
-    loan_seconds = LONGEST
+    loan_seconds = SWEEP
     takes_typed_pairs = False
 
     def __init__(self, lend: Lend, names: Sequence[str]):
@@ -93,7 +93,7 @@ class LoanBackend(Backend):
     def decode_in_turn(
         self, pair: Pair, prompt: Prompt, configs: Sequence[DecodeConfig]
     ) -> Iterator[tuple[int, Round]]:
-        return _received(pair, self._lent_runs(self._name(pair), list(prompt.ids), list(configs)))
+        return _received(pair, self._lent_runs(self._registered_name(pair), list(prompt.ids), list(configs)))
 
     def warm(self, pair: Pair, prompt: Prompt, configs: Sequence[DecodeConfig]) -> Iterator[None]:
         """Nothing here: the process that runs warms itself up."""
@@ -102,12 +102,12 @@ class LoanBackend(Backend):
     def sweep(
         self, pair: Pair, items: Sequence[PromptItem], points: Sequence[DecodeConfig]
     ) -> Iterator[PromptRuns | int]:
-        return _received(pair, self._lent_sweep(self._name(pair), list(items), list(points)))
+        return _received(pair, self._lent_sweep(self._registered_name(pair), list(items), list(points)))
 
     def measure(self, pair: Pair, sweep: Sweep, points: Sequence[int]) -> Iterator[tuple[Measured, ...] | int]:
-        return _received(pair, self._lent_measure(self._name(pair), sweep, list(points)))
+        return _received(pair, self._lent_measure(self._registered_name(pair), sweep, list(points)))
 
-    def _name(self, pair: Pair) -> str:
+    def _registered_name(self, pair: Pair) -> str:
         """What the other process finds the pair by: a record calls a local folder otherwise."""
         return next(name for name, held in self._pairs.items() if held is pair)
 
@@ -120,18 +120,19 @@ class LoanBackend(Backend):
 
         def work(pair: Pair) -> Iterator[tuple[int, Round]]:
             if len(configs) > 1 or name not in self._warm:  # times that are compared, or a process that is new
-                for config in configs:
-                    list(decode(pair, prompt_ids, replace(config, max_new_tokens=min(WARM, config.max_new_tokens))))
+                short = [replace(config, max_new_tokens=min(WARM, config.max_new_tokens)) for config in configs]
+                for _ in in_turn([decode(pair, prompt_ids, config) for config in short]):
+                    pass
             self._warm.add(name)
             return in_turn([decode(pair, prompt_ids, config) for config in configs])
 
         yield from self._sent(name, run_seconds(name, prompt_ids, configs), work, cut=False)
 
     def _sweep(self, name: str, items: list[PromptItem], points: list[DecodeConfig]) -> Generator[Any]:
-        yield from self._sent(name, LONGEST, lambda pair: self.sweep_steps(pair, items, points), cut=True)
+        yield from self._sent(name, SWEEP, lambda pair: self.sweep_steps(pair, items, points), cut=True)
 
     def _measure(self, name: str, sweep: Sweep, points: list[int]) -> Generator[Any]:
-        yield from self._sent(name, LONGEST, lambda pair: self.measure_steps(pair, sweep, points), cut=False)
+        yield from self._sent(name, SWEEP, lambda pair: self.measure_steps(pair, sweep, points), cut=False)
 
     def _sent(self, name: str, seconds: int, work: Callable[[Pair], Iterator[Any]], cut: bool) -> Generator[Any]:
         """What runs here, then what the work yields, then the error a user should read, if any: only values cross.
@@ -151,7 +152,11 @@ class LoanBackend(Backend):
                         raise LoanOver(
                             f"the GPU was lent for {seconds} seconds and the run was not through: lower the budget or take fewer prompts"
                         )
-        except UserError as error:
+        except Exception as error:
+            if is_out_of_memory(error):
+                error = UserError(texts.OUT_OF_MEMORY)
+            if not isinstance(error, UserError):
+                raise
             yield error
 
 

@@ -51,7 +51,13 @@ RULE_LABELS = {
     "margin": "Margin, as MARS",
     "kl": "KL limit",
 }
-DRAFTER_LABELS = {"model": "Draft model", "lookup": "Prompt lookup", "model+lookup": "Both", "features": "EAGLE-3 head"}
+DRAFTER_LABELS = {
+    "model": "Draft model",
+    "lookup": "Prompt lookup",
+    "model+lookup": "Both",
+    "model+phrases": "Model with phrases",
+    "features": "EAGLE-3 head",
+}
 LENGTH_LABELS = {
     "fixed": "Fixed",
     "pacer": "PACER",
@@ -159,7 +165,7 @@ VIEW: dict[str, Any] = {
         "stop": "stop token: ends the text",
         "draft_gave": "draft gave it",
         "target_gave": "target gave it",
-        "sources": {"lookup": "drafted by looking it up in the text so far", "phrase pool": "from a phrase of the pool, tried behind the draft", "features": "drafted by an EAGLE-3 head from the target's own states"},
+        "sources": {"lookup": "drafted by looking it up in the text so far", "drafted phrase": "from a phrase of the pool, confirmed by the draft model", "phrase pool": "from a phrase of the pool, tried behind the draft", "features": "drafted by an EAGLE-3 head from the target's own states"},
         "refused": "Refused draft token",
         "alternatives": "What the target considered",
         "roles": {"both": "both", "kept": "draft's, kept", "choice": "target's own", "refused": "draft's, refused", "draft": "draft's"},
@@ -277,7 +283,7 @@ VIEW: dict[str, Any] = {
         "own": "own",
         "rows": {"position": "Position", "draft": "Draft says", "target": "Target says", "verdict": "Verdict", "entropy": "Target's doubt", "window": "Look-ahead", "blocks": "Draft goes on"},
         "agrees": "the same",
-        "sources": {"lookup": "looked up", "phrase pool": "phrase pool", "features": "by the head"},
+        "sources": {"lookup": "looked up", "drafted phrase": "drafted phrase", "phrase pool": "phrase pool", "features": "by the head"},
         "was": "in the run: {kind}",
         "theta": "θ {theta}",
         "windows": {
@@ -374,7 +380,7 @@ VIEW: dict[str, Any] = {
         "before": "Before",
         "after": "Now",
         "pair": "pair",
-        "knobs": {"rule": "rule", "entropy": "measure", "theta": "θ", "window": "W", "window_includes_mismatch": "window includes the mismatch", "typical_epsilon": "epsilon", "typical_delta": "delta", "top_k": "k", "margin": "margin", "kl_limit": "KL limit", "kl_confidence": "KL confidence", "drafter": "drafter", "length": "length policy", "draft_length": "draft length K", "phrases": "phrases", "phrase_length": "phrase length", "schedule": "schedule", "max_new_tokens": "budget", "temperature": "temperature", "seed": "seed", "raw_prompt": "raw prompt"},
+        "knobs": {"rule": "rule", "entropy": "measure", "theta": "θ", "window": "W", "window_includes_mismatch": "window includes the mismatch", "typical_epsilon": "epsilon", "typical_delta": "delta", "top_k": "k", "margin": "margin", "kl_limit": "KL limit", "kl_confidence": "KL confidence", "drafter": "drafter", "length": "length policy", "draft_length": "draft length K", "phrases": "phrases", "phrase_length": "phrase length", "phrase_window": "phrases made at once", "schedule": "schedule", "max_new_tokens": "budget", "temperature": "temperature", "seed": "seed", "raw_prompt": "raw prompt"},
         "tau": "tokens per target pass (τ)",
         "kept": "drafted tokens kept per round",
         "speed": "tokens per second, measured",
@@ -453,8 +459,8 @@ TUNE_LEAD = (
     "Greedy decoding is deterministic, so every distinct round is computed once, whatever the number of points."
 )
 TUNE_LOAN = (
-    "This Space lends a GPU for at most two minutes at a time, out of each visitor's daily quota. A sweep keeps the prompts that are "
-    "through by then; longer sweeps, and training PACER's layer, need a machine of your own: python -m explorer sweep, python -m explorer pacer."
+    "On this Space a sweep is lent a GPU for one minute, out of your daily quota, and keeps the prompts that are through by then. "
+    "Longer sweeps, and training PACER's layer, need a machine of your own: python -m explorer sweep, python -m explorer pacer."
 )
 TUNE_PROMPTS = "Prompts"
 TUNE_SOURCES = {
@@ -550,7 +556,7 @@ TUNE_VIEW: dict[str, Any] = {
     },
     "key": "A corner marks the recommended point, a frame the one shown below, hatching what lies outside the limit.",
     "key_partial": "Over {done} of {all} prompts. A corner marks the recommended point, a frame the one shown below, hatching what lies outside the limit.",
-    "drafters": {"lookup": "prompt lookup", "model+lookup": "model and lookup", "features": "EAGLE-3 head"},
+    "drafters": {"lookup": "prompt lookup", "model+lookup": "model and lookup", "model+phrases": "model with phrases", "features": "EAGLE-3 head"},
     "point": {
         "recommended": "Recommended",
         "other": "This point",
@@ -675,7 +681,7 @@ COMPARE_VIEW: dict[str, Any] = {
     },
     "times": "Where the time went, measured",
     "same_settings": "A and B have the same settings.",
-    "knobs": {"rule": "rule", "entropy": "measure", "theta": "θ", "window": "W", "window_includes_mismatch": "window includes the mismatch", "typical_epsilon": "epsilon", "typical_delta": "delta", "top_k": "k", "margin": "margin", "kl_limit": "KL limit", "kl_confidence": "KL confidence", "drafter": "drafter", "length": "length policy", "draft_length": "draft length K", "block_size": "block size", "threshold": "threshold", "growth": "growth", "statistic": "statistic", "least_draft": "least draft", "phrases": "phrases", "phrase_length": "phrase length", "schedule": "schedule"},
+    "knobs": {"rule": "rule", "entropy": "measure", "theta": "θ", "window": "W", "window_includes_mismatch": "window includes the mismatch", "typical_epsilon": "epsilon", "typical_delta": "delta", "top_k": "k", "margin": "margin", "kl_limit": "KL limit", "kl_confidence": "KL confidence", "drafter": "drafter", "length": "length policy", "draft_length": "draft length K", "block_size": "block size", "threshold": "threshold", "growth": "growth", "statistic": "statistic", "least_draft": "least draft", "phrases": "phrases", "phrase_length": "phrase length", "phrase_window": "phrases made at once", "schedule": "schedule"},
     "values": {"fly": "FLy", "typical": "typical", "topk": "top k", "margin": "margin", "kl": "KL limit", "exact": "exact", "autoregressive": "target alone", "normalized": "normalized", "top3": "top 3", "true": "yes", "false": "no"},
 }  # fmt: skip
 

@@ -1,5 +1,6 @@
 """The page in a real browser: one browser for the session, one server per backend, and a page that fails on any error."""
 
+import json
 import os
 import sys
 from pathlib import Path
@@ -53,16 +54,62 @@ def serve():
         page.close()
 
 
-@pytest.fixture
-def visit(browser):
-    """Open an address as a new visitor. At the end: no script error, no console error, nothing asked of other hosts."""
-    contexts, errors, strangers = [], [], []
+@pytest.fixture(scope="session")
+def story(serve):
+    """A page over the scripted story, without recorded runs."""
+    from scripted import STORY, ScriptedBackend
 
-    def open_page(url: str, ready=("#run-view .legend", "#run"), **context_options):
-        context = browser.new_context(**{"viewport": {"width": 1366, "height": 900}, **context_options})
+    return serve(ScriptedBackend(STORY))
+
+
+@pytest.fixture(scope="session")
+def recorded(serve, tmp_path_factory):
+    """A page with two recorded runs: the story, and a longer one under a theta that keeps nothing."""
+    from scripted import STORY, ScriptedBackend, make_trace
+
+    from explorer.ui.recordings import recordings
+
+    folder = tmp_path_factory.mktemp("runs")
+    make_trace(blocks=True).save(folder / "a.json")
+    make_trace(repeats=3, prompt="Again.", theta=1.0).save(folder / "b.json")
+    return serve(ScriptedBackend(STORY), recordings({"elsewhere": "A pair from elsewhere"}, folder=folder))
+
+
+@pytest.fixture(scope="session")
+def shared_context(browser):
+    """The browser context of some options, one for the session: its cache holds the page's five megabytes of scripts."""
+    contexts = {}
+
+    def of(options):
+        key = json.dumps(options, sort_keys=True)
+        if key not in contexts:
+            contexts[key] = browser.new_context(**options)
+        return contexts[key]
+
+    yield of
+    for context in contexts.values():
+        context.close()
+
+
+@pytest.fixture
+def visit(browser, shared_context):
+    """Open an address as a new visitor. At the end: no script error, no console error, nothing asked of other hosts.
+
+    own: in a context of its own, for a test that changes the context (its clock, its permissions); a second visitor of a test
+    has one too.
+    """
+    own_contexts, pages, errors, strangers = [], [], [], []
+
+    def open_page(url: str, own: bool = False, ready=("#run-view .legend", "#run"), **context_options):
+        options = {"viewport": {"width": 1366, "height": 900}, **context_options}
+        if own or pages:
+            context = browser.new_context(**options)
+            own_contexts.append(context)
+        else:
+            context = shared_context(options)
         context.set_default_timeout(TIMEOUT)
-        contexts.append(context)
         page = context.new_page()
+        pages.append(page)
         page.on("pageerror", lambda error: errors.append(f"script: {error}"))
         page.on(
             "console", lambda message: errors.append(f"console: {message.text}") if message.type == "error" else None
@@ -75,7 +122,11 @@ def visit(browser):
         return page
 
     yield open_page
-    for context in contexts:
+    for page in pages:
+        if not page.is_closed():
+            page.evaluate("localStorage.clear()")
+            page.close()
+    for context in own_contexts:
         context.close()
     assert not errors
     assert not strangers

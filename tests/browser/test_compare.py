@@ -12,11 +12,6 @@ pytestmark = pytest.mark.browser
 HOSTILE = ["<img src=x onerror=window.hacked=1>", "${window.hacked=1}", "{{window.hacked=1}}", "</script><script>window.hacked=1</script>"]  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def story(serve):
-    return serve(ScriptedBackend(STORY))
-
-
 def open_compare(page):
     page.click("button[role=tab]:has-text('Compare')")
     page.wait_for_selector("#compare-view .run-view")

@@ -13,15 +13,6 @@ pytestmark = pytest.mark.browser
 HOSTILE = ["<img src=x onerror=window.hacked=1>", "${window.hacked=1}", "{{window.hacked=1}}", "</script><script>window.hacked=1</script>", "\u202eright to left\u202c", "x" * 10_000]  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def recorded(serve, tmp_path_factory):
-    """A page with two recorded runs: the story, and a longer one under a theta that keeps nothing."""
-    folder = tmp_path_factory.mktemp("runs")
-    make_trace(blocks=True).save(folder / "a.json")
-    make_trace(repeats=3, prompt="Again.", theta=1.0).save(folder / "b.json")
-    return serve(ScriptedBackend(STORY), recordings({"elsewhere": "A pair from elsewhere"}, folder=folder))
-
-
 def set_theta(page, value):
     page.fill("#knob-theta input[type=number]", str(value))
     page.press("#knob-theta input[type=number]", "Tab")
@@ -131,7 +122,7 @@ def test_searching_finds_each_kind_in_turn(recorded, visit):
 
 
 def test_playing_goes_through_the_rounds_and_stops_at_the_end(recorded, visit):
-    page = visit(recorded)
+    page = visit(recorded, own=True)
     page.clock.install()
     page.click(".scrub-play")
     assert page.locator(".strip .round.later").count() > 3

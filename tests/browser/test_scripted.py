@@ -14,11 +14,6 @@ HOSTILE = [
 ]  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def story(serve):
-    return serve(ScriptedBackend(STORY))
-
-
 def strip_text(page):
     """The text of the strip as a reader would copy it, without the pictures drawn beside it."""
     return page.evaluate("document.querySelector('.strip').textContent")

@@ -13,7 +13,6 @@ from scripted import STORY, Script, ScriptedBackend, Step, make_trace
 
 from explorer.trace import Trace
 from explorer.ui import exports
-from explorer.ui.recordings import recordings
 
 pytestmark = pytest.mark.browser
 
@@ -21,15 +20,6 @@ HOSTILE = [
     "<img src=x onerror=window.hacked=1>", "${window.hacked=1}", "{{window.hacked=1}}", "</script><script>window.hacked=1</script>",
     "<!--<script>", "%{script}", "\u202eright to left\u202c", "\x08\x1b[31m", "\u2028", "x" * 3000,
 ]  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def recorded(serve, tmp_path_factory):
-    """A page with two recorded runs: the story, and a longer one under a theta that keeps nothing."""
-    folder = tmp_path_factory.mktemp("runs")
-    make_trace(blocks=True).save(folder / "a.json")
-    make_trace(repeats=3, prompt="Again.", theta=1.0).save(folder / "b.json")
-    return serve(ScriptedBackend(STORY), recordings({"elsewhere": "A pair from elsewhere"}, folder=folder))
 
 
 @pytest.fixture
@@ -196,7 +186,7 @@ def test_a_link_that_makes_no_sense_is_told_and_the_page_goes_on(recorded, visit
 
 def test_the_copied_link_has_no_query(recorded, visit):
     """In a Space the query may hold what signs the visitor in."""
-    page = visit(recorded + "/?__sign=token&__theme=light")
+    page = visit(recorded + "/?__sign=token&__theme=light", own=True)
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.focus(".strip .tok[tabindex='0']")
     page.keyboard.press("]")

@@ -14,11 +14,6 @@ pytestmark = pytest.mark.browser
 HOSTILE = ["<img src=x onerror=window.hacked=1>", "${window.hacked=1}", "{{window.hacked=1}}", "</script><script>window.hacked=1</script>", "\u202eright to left\u202c"]  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def story(serve):
-    return serve(ScriptedBackend(STORY))
-
-
 def open_tune(page):
     page.click("button[role=tab]:has-text('Tune')")
     page.wait_for_selector("#tune-view .tune-view")

@@ -10,6 +10,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from explorer.bench import THEIR_ASSISTED, THEIR_PLAIN, row_name, their_rows
 from explorer.config import DecodeConfig
 from explorer.engine.cross import TAIL, CrossDrafter, CrossTokenizer, TextSide, common_prefix, complete, whole_text
 from explorer.engine.decode import Sides, decode
@@ -319,3 +320,11 @@ def test_the_draft_side_knows_its_own_stop_ids(crossed):
     assert isinstance(pair.draft_side, DraftSide)
     assert pair.draft_side.stop_ids == {pair.draft_side.tokenizer.eos_token_id}
     assert pair.draft.vocab_size == len(pair.draft_side.vocabulary)
+
+
+def test_transformers_own_row_has_both_tokenizers(crossed):
+    """Its universal assisted decoding, beside ours in the bench."""
+    pair = crossed()
+    rows = their_rows(pair, dataclasses.replace(EXACT, max_new_tokens=6), [3])
+    ids = ids_of(pair, "the band and the other hand and the ")
+    assert rows[row_name(THEIR_ASSISTED, 3)](ids).ids == rows[THEIR_PLAIN](ids).ids

@@ -92,7 +92,7 @@ def test_the_references_are_no_near_ties(shape, make_pair, greedy):
     assert len(set(ids)) > 8, "a text that repeats itself tests little"
 
 
-@pytest.mark.parametrize("draft_length", range(1, 26))
+@pytest.mark.parametrize("draft_length", [*range(1, 11), 13, 17, 25])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_exact_is_plain_greedy(shape, draft_length, make_pair, greedy):
     """Positions advanced by one instead of the kept count (transformers PR#30068), caches not rolled back, sliding windows
@@ -426,11 +426,10 @@ def test_prompts_that_cannot_run_are_refused(make_pair, opened):
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("entropy", ["normalized", "top3"])
 @pytest.mark.parametrize("temperature", [0.0, 0.8])
-def test_every_run_is_a_valid_trace_that_reads_back_equal(shape, entropy, temperature, make_pair, record, tmp_path):
+def test_every_run_is_a_valid_trace_that_reads_back_equal(shape, temperature, make_pair, record, tmp_path):
     pair = make_pair(shape)
-    for rule in ("autoregressive", "exact", "fly"):
+    for rule, entropy in (("autoregressive", "normalized"), ("exact", "top3"), ("fly", "normalized"), ("fly", "top3")):
         config = dataclasses.replace(FLY, rule=rule, entropy=entropy, temperature=temperature)
         trace = record(pair, PROMPT, config)
         trace.save(tmp_path / "t.json")

@@ -135,3 +135,47 @@ def test_recording_that_fails_leaves_the_eager_path(monkeypatch, caplog):
     step = Graph(lambda: (torch.ones(1),), torch.device("cuda"))
     assert step()[0].item() == step()[0].item() == 1
     assert caplog.text.count("no graphs here") == 1
+
+
+def test_recorded_work_is_replayed_into_the_same_memory(monkeypatch):
+    """The order of calls that torch asks for, against a stand-in: whether the graph computes the same only a GPU can tell."""
+    from contextlib import contextmanager
+    from types import SimpleNamespace
+
+    calls = []
+
+    class Stream:
+        def wait_stream(self, other):
+            calls.append("wait")
+
+    class CUDAGraph:
+        def replay(self):
+            calls.append("replay")
+
+    @contextmanager
+    def within(what):
+        calls.append(f"in {type(what).__name__}")
+        yield
+        calls.append("out")
+
+    main = Stream()
+    monkeypatch.setattr(
+        graph.torch, "cuda",
+        SimpleNamespace(Stream=Stream, CUDAGraph=CUDAGraph, current_stream=lambda: main, stream=within, graph=within),
+    )  # fmt: skip
+    step = Graph(lambda: calls.append("work") or (torch.ones(1),), torch.device("cuda"))
+    first, second = step(), step()
+    assert calls == [
+        "wait",
+        "in Stream",
+        "work",
+        "work",
+        "out",
+        "wait",
+        "in CUDAGraph",
+        "work",
+        "out",
+        "replay",
+        "replay",
+    ]
+    assert first[0] is second[0]

@@ -50,14 +50,14 @@ def test_exact_with_phrases_is_plain_greedy(shape, make_pair, greedy):
         config = dataclasses.replace(CONFIG, draft_length=length)
         cold, warm = run(pair, config), run(pair, config, taught(pair, greedy[shape]))
         assert ids_of(cold) == ids_of(warm) == greedy[shape]
-        assert len(warm) < len(cold) or length > 3
+        assert len(warm) < len(cold) or length == 8
         told += [round_ for round_ in warm if round_.branches]
     assert any(longest(round_.branches) > 0 for round_ in told)
     assert any(round_.from_pool and round_.kept == len(round_.drafted) for round_ in told), "a whole phrase"
     assert any(round_.from_pool and round_.kept < len(round_.drafted) - round_.from_pool for round_ in told)
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("shape", ["qwen2", "self-llama"])
 def test_wrong_phrases_change_nothing(shape, make_pair, greedy):
     pair, pool = make_pair(shape), PhrasePool(4, ())
     for token in range(267):
@@ -120,6 +120,7 @@ def entries(context) -> list[torch.Tensor]:
         {"rule": "fly", "theta": 0.0, "window": 2},
         {"drafter": "lookup"},
         {"drafter": "model+lookup"},
+        {"drafter": "model+phrases"},
         {"length": "heuristic", "draft_length": 6},
         {"length": "confidence", "threshold": 0.3, "draft_length": 6},
         {"length": "entropy", "threshold": 0.3, "draft_length": 6},
@@ -208,5 +209,5 @@ def test_a_target_that_takes_no_mask_is_refused(shape, make_pair):
 def test_draws_and_sweeps_are_refused(pair):
     with pytest.raises(ConfigError, match="temperature 0"):
         dataclasses.replace(CONFIG, temperature=0.5)
-    with pytest.raises(ConfigError, match="candidate phrases"):
+    with pytest.raises(ConfigError, match="earlier ones"):
         next(decode_grid(pair, PROMPT, [CONFIG]))

@@ -71,12 +71,14 @@ def test_the_page_opens_without_torch():
 
 
 @pytest.mark.parametrize("arguments", [["--port", "many"], ["--port", "99999999"], ["--prt", "1"]])
-def test_bad_arguments_are_one_line(arguments):
-    done = subprocess.run(
-        [sys.executable, "app.py", *arguments], cwd=ROOT, env=ENVIRONMENT, capture_output=True, text=True
-    )
-    assert done.returncode == 2
-    assert len(done.stderr.strip().splitlines()) == 1
+def test_bad_arguments_are_one_line(arguments, monkeypatch, capsys):
+    import app
+
+    monkeypatch.setattr(sys, "argv", ["app.py", *arguments])
+    with pytest.raises(SystemExit) as stopped:
+        app.main()
+    assert stopped.value.code == 2
+    assert len(capsys.readouterr().err.strip().splitlines()) == 1
 
 
 def test_a_busy_port_is_one_line():
