@@ -16,9 +16,11 @@ function makeLesson({ runs, show, place, guard, onStep, onLeave }) {
   const count = make("p", "lesson-count quiet"), title = make("h2", "lesson-title"), text = make("div", "lesson-text");
   const question = make("p", "lesson-question"), note = make("p", "lesson-note");
   const answer = button("primary lesson-answer", "", give), again = button("lesson-again", words.next_round, () => open(index, part + 1));
-  const back = button("", words.back, () => go(index - 1)), forth = button("lesson-forth", "", () => (index + 1 < steps.length ? go(index + 1) : onLeave()));
+  const goOn = () => (index + 1 < steps.length ? go(index + 1) : onLeave());
+  const back = button("", words.back, () => go(index - 1)), forth = button("lesson-forth", "", goOn);
+  const onward = button("primary lesson-onward", "", goOn); // the same on a phone, where the question stays and the rest scrolls
   const begin = button("primary", words.begin, () => open(index));
-  const task = make("div", "lesson-task", question, answer, note, again);
+  const task = make("div", "lesson-task", question, answer, note, again, onward);
   const moves = make("div", "lesson-moves", back, forth);
   const nav = make("nav", "", list);
   const root = make("section", "run-view lesson", nav, count, title, text, begin, task, moves);
@@ -97,6 +99,7 @@ function makeLesson({ runs, show, place, guard, onStep, onLeave }) {
     back.disabled = index === 0;
     forth.classList.toggle("primary", answered.has(step.name));
     forth.textContent = index + 1 < steps.length ? say(words.forth, { title: words.step[steps[index + 1].name].title }) : words.leave;
+    onward.textContent = forth.textContent;
     begin.hidden = !held;
     task.hidden = last === null;
     if (held) {
@@ -111,6 +114,7 @@ function makeLesson({ runs, show, place, guard, onStep, onLeave }) {
       ...(step.rounds ? [" ", make("span", "quiet", say(words.of, { number: part + 1, all: step.rounds.length }))] : []));
     answer.hidden = !step.answered || Boolean(verdict?.right);
     answer.textContent = answerOf(last);
+    onward.hidden = !verdict?.right || part + 1 < (step.rounds?.length ?? 1);
     again.hidden = !(verdict?.right && step.rounds && part + 1 < step.rounds.length);
     tell(said, values);
   }

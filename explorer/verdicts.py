@@ -1,7 +1,7 @@
 """The verification rules: which drafted tokens of one round are kept, and why.
 
 Pure functions over small lists: this module knows booleans, entropies and probabilities, never models, text or torch.
-FLy is arXiv 2511.22972; `docs/contracts.md` says where the paper's text, its released code and this project differ. The other
+FLy is arXiv 2511.22972; `docs/papers.md` says where the paper's text, its released code and this project differ. The other
 loose rules and their sources are in `docs/comparators.md`. A rule is one function and its entry in LOOSE_RULES (its twin in
 assets/rule.js another), and its knobs in config.py.
 """

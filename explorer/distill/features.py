@@ -182,7 +182,8 @@ def train(
         if at["group"] == len(groups):
             at |= {"epoch": at["epoch"] + 1, "group": 0}
     save()
-    return at | {"answer_tokens": sum(len(t.sequence.top_ids) for t in texts)}
+    labels = sum(len(t.sequence.top_ids) for t in texts)
+    return {"answers": len(texts), "answer_tokens": labels, "read": at["read"], "steps": at["steps"]}
 
 
 def evaluate(head: Eagle3Head, target, texts: list[Text], length: int) -> Figures:
