@@ -9,6 +9,7 @@ import sys
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")  # before gradio is imported: no version check, no telemetry
 
 ON_SPACE = "SPACE_ID" in os.environ
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
 ON_ZERO_GPU = os.environ.get("SPACES_ZERO_GPU", "").lower() in ("1", "t", "true")
 if ON_ZERO_GPU:
     import spaces  # before torch, whose CUDA calls it answers until a GPU is lent; the platform installs it
@@ -44,8 +45,13 @@ def main() -> int:
     args = parser.parse_args()
     if args.port is not None and not 1 <= args.port <= 65535:
         parser.error(f"argument --port: must be from 1 to 65535, got {args.port}")
+    page = demo
+    if (
+        not ON_SPACE and args.host not in LOOPBACK
+    ):  # others than this machine's users may come: its folders are not theirs to try
+        page = build_page(warm=True, local_folders=False)
     try:
-        demo.launch(server_name=args.host, server_port=args.port, **launch_options())
+        page.launch(server_name=args.host, server_port=args.port, **launch_options())
     except OSError as error:
         where = f"{args.host}:{args.port}" if args.port else args.host
         print(f"app.py: cannot serve on {where}: {error.strerror or error}", file=sys.stderr)

@@ -21,13 +21,10 @@ function connectControls(root, onSettings) {
     target.dispatchEvent(new Event("input", { bubbles: true }));
   }, true);
   // The knobs of a rule stand there only while it is chosen; FLy's, the page's own subject, always.
-  const shown = make("style", "", Object.entries(RULES).filter(([rule]) => rule !== "fly").flatMap(([rule, { knobs }]) =>
-    knobs.map((name) => `#rail:not(:has(#knob-rule input[value="${rule}"]:checked)) #knob-${name} { display: none; }`)).join("\n"));
-  if (!props.alone) document.head.append(shown); // a page of its own has no such knobs, and takes no style from a script
-  document.addEventListener("explorer-controls", ({ detail }) => {
-    onSettings(detail);
-    settle();
-  });
+  const shown = Object.entries(RULES).filter(([rule]) => rule !== "fly").flatMap(([rule, { knobs }]) =>
+    knobs.map((name) => `#rail:not(:has(#knob-rule input[value="${rule}"]:checked)) #knob-${name} { display: none; }`));
+  if (!props.alone) document.head.append(make("style", "", shown.join("\n"))); // a page of its own has no such knobs, and takes no style from a script
+  document.addEventListener("explorer-controls", ({ detail }) => { onSettings(detail); settle(); });
 
   return {
     // Set the controls of the rule; they answer with an event of their own.

@@ -26,13 +26,15 @@ function csvTable(head, body) {
 }
 
 // A page that needs no server: our own scripts and styles, and the text of the run as data. Twin of explorer/ui/exports.py.
-// values: {language, title, nonce, styles, script, run}. The template is filled in one pass, so that no value is read as one.
+// values: {language, title, nonce, styles, script, run, record}; record: the text of a trace, or `null`. The template is filled in one pass, so that no value is read as one.
 function pageOf(values) {
   const escapes = { "<": "\\u003c", "\u2028": "\\u2028", "\u2029": "\\u2029" };
+  const escaped = (text) => text.replace(/[<\u2028\u2029]/g, (character) => escapes[character]);
   const filled = {
     ...values,
     title: values.title.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`),
-    run: JSON.stringify(values.run).replace(/[<\u2028\u2029]/g, (character) => escapes[character]),
+    run: escaped(JSON.stringify(values.run)),
+    record: escaped(values.record), // in JSON such characters stand in strings only
   };
   return PAGE.replace(/%\{(\w+)\}/g, (_, name) => filled[name]);
 }

@@ -32,3 +32,9 @@ function allDisagreements(run, judgedOf) {
     }));
   });
 }
+
+// The top of an axis for values up to this: the next of some numbers whose quarters can be read. Nothing at all ends at 1.
+function niceTop(value) {
+  const power = 10 ** Math.floor(Math.log10(value || 1));
+  return [1, 1.2, 1.6, 2, 2.4, 3.2, 4, 4.8, 6, 8, 10].map((digits) => +(digits * power).toPrecision(3)).find((top) => top >= value) ?? value;
+}

@@ -167,12 +167,6 @@ function makeDotPlot(measure, { onPick, onTheta, onMeasure }) {
   return { root, draw, cut };
 }
 
-// The next round number above a value: 1, 2, 4, 6 or 8 of its power of ten.
-function niceTop(value) {
-  const power = 10 ** Math.floor(Math.log10(value || 1));
-  return [1, 2, 4, 6, 8, 10].map((digit) => digit * power).find((candidate) => candidate >= value) ?? value;
-}
-
 // Both measures of a probability spread evenly over 1 to 1000 tokens: one rises for ever, the other turns.
 function flatCurves() {
   const W = 420, H = 130, V = 49152;

@@ -6,8 +6,8 @@ const HUB = "https://huggingface.co"; // a Space's page frames the app and takes
 // state(): what a link should hold, as writeLink takes it, or null; step(): the step of the lesson from 0, or null outside it;
 // onLink(found): go where readLink says, or with null where the address asks for nothing any more; parts: {name: () => {node, title,
 // caption}}; runNow(): the run on show; busy(): whether one is going on, which nothing else may push aside; names: {runs, pairs};
-// alone: no server behind the page; ask(name, data): an event for the page.
-function makeShare({ state, step, onLink, parts, runNow, busy, names, alone, ask }) {
+// alone: no server behind the page; record: of such a page, the text of the whole trace; ask(name, data): an event for the page.
+function makeShare({ state, step, onLink, parts, runNow, busy, names, alone, record, ask }) {
   const words = TEXT.share;
   let written = null, timer = 0, imported = null, importing = null;
 
@@ -88,16 +88,23 @@ function makeShare({ state, step, onLink, parts, runNow, busy, names, alone, ask
     say_(say(words.saved, { name }));
   }
 
+  const carried = alone && record !== "null" ? record : null; // what this page carries itself
   const saveTrace = () => {
-    if (imported !== null) save(`${stem()}.json`, "application/json", imported);
+    if (carried ?? imported) save(`${stem()}.json`, "application/json", carried ?? imported);
     else { ask("keep"); menu.open = false; }
   };
   const saveRounds = () => save(`${stem()}.csv`, "text/csv", "\ufeff" + csvOfRounds(runNow()));
-  const savePage = () => {
+  // The page carries the whole record too: the server's file of it, whose address the app's own controls know.
+  const savePage = () => { if (imported === null) ask("whole"); else writePage(imported); };
+  async function fetchPage(url) {
+    const answer = url ? await fetch(url).catch(() => null) : null;
+    writePage(answer?.ok ? await answer.text() : "null");
+  }
+  const writePage = (record) => {
     const { head } = runNow();
     const prompt = [...head.prompt.split(/\s+/).filter(Boolean).join(" ")].slice(0, 80).join("");
     save(`${stem()}.html`, "text/html", pageOf({
-      language: LANGUAGE, title: `${prompt} · ${words.page_title}`, styles: STYLES, script: explorerView.toString(), run: props.value,
+      language: LANGUAGE, title: `${prompt} · ${words.page_title}`, styles: STYLES, script: explorerView.toString(), run: props.value, record,
       nonce: [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join(""),
     }));
   };
@@ -155,7 +162,7 @@ function makeShare({ state, step, onLink, parts, runNow, busy, names, alone, ask
   const pictures = Object.keys(parts).map((name) => row(words.parts[name],
     ...["svg", "png"].map((kind) => named(kind.toUpperCase(), `${words.parts[name]}, ${kind.toUpperCase()}`, () => savePicture(name, kind)))));
   const menu = make("details", "save", make("summary", "", words.save), make("div", "save-panel",
-    ...(alone ? [] : [whole(words.trace, named("JSON", `${words.trace}, JSON`, saveTrace))]),
+    ...(alone && carried === null ? [] : [whole(words.trace, named("JSON", `${words.trace}, JSON`, saveTrace))]),
     whole(words.rounds, named("CSV", `${words.rounds}, CSV`, saveRounds)),
     ...(alone ? [] : [whole(words.page, named("HTML", `${words.page}, HTML`, savePage))]),
     ...pictures));
@@ -178,7 +185,8 @@ function makeShare({ state, step, onLink, parts, runNow, busy, names, alone, ask
   root.setAttribute("aria-label", words.title);
 
   return {
-    root, note, follow, refuse,
+    root, note, follow, refuse, fetchPage,
+    imported: () => imported, // the text of a visitor's own record, while it is on show
     // A run begins: is it the file that was just opened?
     begun(head) {
       imported = head.imported ? importing : null;

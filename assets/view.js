@@ -61,7 +61,7 @@ const lesson = ALONE ? null : makeLesson({
   onLeave: () => choose("explore"),
 });
 const share = makeShare({
-  state: linkState, step: () => lesson?.now() ?? null, onLink: lead, runNow: () => run, busy: () => Boolean(run.head) && BUSY.includes(run.phase), names: props, alone: ALONE, ask: trigger,
+  state: linkState, step: () => lesson?.now() ?? null, onLink: lead, runNow: () => run, busy: () => Boolean(run.head) && BUSY.includes(run.phase), names: props, alone: ALONE, record: props.record, ask: trigger,
   parts: {
     lanes: () => ({ node: lanes.root, title: TEXT.lanes.title, caption: caption() }),
     rounds: () => ({ node: scrubber.root, title: TEXT.scrubber.title, caption: caption() }),
@@ -78,6 +78,9 @@ const root = make("div", ALONE ? "run-view alone" : "run-view",
   make("div", "stage", make("div", "stage-main", strip.root, scrubber.root), card.root),
   lanes.root, gauges.root, compare.root, own[1], summary.root, table.root, whatif.root);
 element.append(root);
+// What the page's own controls ask of the view; "charted", "whole", "keep", "opened" and "linked" are its events.
+root.charted = () => trigger("charted", { text: share.imported() });
+root.fetchPage = share.fetchPage;
 for (const note of own) note.hidden = true;
 table.root.addEventListener("toggle", () => share.note());
 for (const part of [scrubber, lanes, gauges, compare, summary, table, whatif]) part.clear();
@@ -408,7 +411,7 @@ function begin(head) {
   for (const part of [strip, card, scrubber, lanes, gauges, compare, summary, table, whatif]) part.clear();
   if (ALONE) addHead(head);
   share.begun(head);
-  notes.replaceChildren(...head.notes.map((note) => make("p", "note", note)));
+  notes.replaceChildren(...head.notes.map((note) => make("p", "note", told(note))));
   drawOrigin(head.provenance);
   drawLegend();
   setStatus(TEXT.phases.preparing, true);

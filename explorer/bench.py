@@ -27,10 +27,11 @@ from explorer.analysis.metrics import kept_emitted, overlapped_seconds
 from explorer.config import DecodeConfig
 from explorer.engine.decode import decode
 from explorer.engine.lookup import MAX_NGRAM
-from explorer.engine.model import LanguageModel, UnsupportedModel
+from explorer.engine.model import LanguageModel
 from explorer.engine.pair import Pair
 from explorer.engine.phrases import PhrasePool
 from explorer.engine.registry import default_pair, load_pair
+from explorer.errors import UserError
 from explorer.files import write_whole
 from explorer.pacer.rows import adaptive_rows
 from explorer.pacer.shipped import attach
@@ -120,12 +121,13 @@ def main(args: argparse.Namespace) -> int:
         forms |= _forms(reference)
         chosen |= _chosen(their_rows(reference, base, lengths), args.rows)
 
+    chosen, left_out = runnable(chosen, prompts[0])
     passes = measure(chosen, prompts, args.passes)
     kinds = [item.kind for item in items]
     lines = [line(row, [one[row] for one in passes], [one[PLAIN] for one in passes], kinds) for row in passes[0]]
 
     provenance = pair.provenance()
-    print(table(lines), kind_table(lines), *notes(lines), sep="\n\n")
+    print(table(lines), kind_table(lines), *notes(lines), *left_out, sep="\n\n")
     print(
         f"\nMeasured: {provenance.pair}, {len(prompts)} prompts of {args.prompts.name}, {base.max_new_tokens} tokens, "
         f"{args.passes} passes, target {provenance.dtype['target']}, draft {provenance.dtype['draft']}, "
@@ -177,12 +179,6 @@ def our_rows(pair: Pair, base: DecodeConfig, lengths: Sequence[int]) -> dict[str
             rows[row_name(name, length)] = _ours(pair, replace(config, draft_length=length))
     for length in lengths:
         rows[row_name(PEARL, length)] = _ours(pair, replace(exact, schedule="pearl", draft_length=length))
-    try:
-        pair.target.check_branches()
-    except UnsupportedModel as error:
-        _say(f"left out, Ouroboros (suffixes): {error}")
-        return rows
-    for length in lengths:
         config = replace(exact, phrases=PHRASES, draft_length=length)
         rows |= {row_name(COLD, length): _ours(pair, config), row_name(WARM, length): _ours_warm(pair, config)}
         rows[row_name(BOTH, length)] = _ours(pair, replace(config, drafter="model+phrases"))
@@ -249,10 +245,23 @@ def _forms(pair: Pair) -> dict[str, int]:
     return {f"{side} {model.dtype_name}": model.weight_bytes for side, model in models.items()}
 
 
+def runnable(rows: dict[str, Runner], prompt: list[int]) -> tuple[dict[str, Runner], list[str]]:
+    """Warm every row up; what this pair refuses is left out, with the reason in words, in place of a number."""
+    kept, left_out = {}, []
+    for row, run in rows.items():
+        try:
+            run(prompt)
+        except UserError as error:
+            if row == PLAIN:
+                raise
+            left_out.append(f"{row}: not run here, {error}.")
+        else:
+            kept[row] = run
+    return kept, left_out
+
+
 def measure(rows: dict[str, Runner], prompts: list[list[int]], passes: int) -> list[dict[str, list[Measured]]]:
-    """Run every row on every prompt, `passes` times, after a short warm-up: per pass and row, one entry per prompt."""
-    for run in rows.values():
-        run(prompts[0])
+    """Run every row, warm, on every prompt, `passes` times: per pass and row, one entry per prompt."""
     results = []
     for number in range(passes):
         result: dict[str, list[Measured]] = {row: [] for row in rows}

@@ -477,7 +477,11 @@ class Trace:
 
     def save(self, path: str | Path) -> None:
         """Write one JSON file, complete or not at all; every float reads back bit-equal."""
-        write_whole(path, json.dumps(self.to_json(), ensure_ascii=False, allow_nan=False, separators=(",", ":")))
+        write_whole(path, self.dumps())
+
+    def dumps(self) -> str:
+        """The text of such a file."""
+        return json.dumps(self.to_json(), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
     @classmethod
     def load(cls, path: str | Path) -> Trace:

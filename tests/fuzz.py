@@ -115,13 +115,16 @@ def kinds() -> Iterator[dict[str, Case]]:
     """Every reader by name; each call makes one input and gives it to the reader."""
     import gradio as gr
     import torch
+    from safetensors.torch import save_file
     from scripted import STORY, ScriptedBackend, ScriptedPair, make_trace
+    from transformers import LlamaConfig
 
     from explorer.analysis.metrics import summarize
     from explorer.analysis.points import points_of
     from explorer.analysis.sweep import PromptRuns, Sweep
     from explorer.cases import judge_line
     from explorer.config import DecodeConfig
+    from explorer.engine.eagle import Eagle3Head, read_head
     from explorer.pacer import card as cards
     from explorer.pacer.data import BRANCH, Text, read_shard, write_shard
     from explorer.pacer.layer import PreVerificationLayer
@@ -257,10 +260,33 @@ def kinds() -> Iterator[dict[str, Case]]:
             path.write_bytes(damaged(sweep, rng))
             points_of(Sweep.load(path))
 
+        target, heads = suite.tiny_model("llama", 0, num_hidden_layers=6), folder / "head"
+        settings = {
+            "architectures": ["LlamaForCausalLMEagle3"], "hidden_size": 32, "intermediate_size": 48, "num_attention_heads": 4,
+            "num_key_value_heads": 2, "num_hidden_layers": 1, "rms_norm_eps": 1e-5, "vocab_size": 267, "draft_vocab_size": 97,
+            "rope_theta": 10000.0, "eagle_config": {"eagle_aux_hidden_state_layer_ids": [2, 3, 3]},
+        }  # fmt: skip
+        tables = Eagle3Head(LlamaConfig.from_dict(settings)).state_dict()
+        heads.mkdir()
+        save_file({name: tensor.contiguous() for name, tensor in tables.items()}, heads / "model.safetensors")
+        head_weights = (heads / "model.safetensors").read_bytes()
+        border = 8 + int.from_bytes(head_weights[:8], "little")
+
+        def headed(rng: random.Random) -> None:
+            values, spoilt = settings, head_weights
+            if rng.random() < 0.6:
+                values = swapped(settings, rng)
+            else:
+                spoilt = damaged(head_weights[:border], rng) + head_weights[border:]
+            (heads / "config.json").write_text(json.dumps(values), encoding="utf-8")
+            (heads / "model.safetensors").write_bytes(spoilt)
+            read_head(heads, target)
+
         readers = {
             "trace, bytes": trace_bytes, "trace, values": trace_values, "trace, imported": imported, "judge line": judged,
             "prompt set": prompts, "Explore form": formed, "Tune form": tuned, "Compare form": compared, "events of the view": picked,
-            "layer, safetensors": tensors, "layer, card": carded, "shard, safetensors": sharded, "sweep file": swept,
+            "layer, safetensors": tensors, "layer, card": carded, "shard, safetensors": sharded, "EAGLE-3 head": headed,
+            "sweep file": swept,
         }  # fmt: skip
         yield {name: _refusing(reader, gr.Error) for name, reader in readers.items()}
 

@@ -149,6 +149,15 @@ def test_notes_say_what_the_table_has_no_column_for(hand):
     assert len(told) == 3
 
 
+def test_a_row_that_a_pair_refuses_is_left_out_with_the_reason(make_pair):
+    pair, base = make_pair("gemma3"), DecodeConfig(max_new_tokens=4)
+    rows, left_out = bench.runnable(our_rows(pair, base, [2]), [1, 2, 3])
+    assert row_name(bench.PEARL, 2) in rows
+    assert not any("Ouroboros" in row for row in rows)
+    assert len(left_out) == 3
+    assert all("not run here, phrases need a mask" in reason for reason in left_out)
+
+
 def test_drafts_are_compared_where_both_started_after_the_same_text():
     exact = Verdict.EXACT
     alone = Measured((), 1.0, 1, (round_((exact, exact), before=1), round_((exact,), before=4)))

@@ -280,7 +280,7 @@ def test_a_head_learns_is_written_and_reads_back(deep_target, deep_texts, tmp_pa
     assert counters["read"] >= 3000
     (tmp_path / "target").mkdir()
     (tmp_path / "target" / "model.safetensors").write_bytes(b"weights")
-    runs = [asdict(recipe) | counters | {"shards": [1, 2]}]
+    runs = [asdict(recipe) | counters | {"shards": [1, 2], "held_out": 1}]
     write_head(head, tmp_path / "head", tmp_path / "target", runs, after)
     again = read_head(tmp_path / "head", deep_target)
     assert torch.equal(again.fc.weight.float(), head.fc.weight.bfloat16().float())

@@ -1,4 +1,4 @@
-"""How long a sweep will take on a device, modelled from rounds that were measured there or elsewhere."""
+"""How long a sweep or some runs will take on a device, modelled from rounds that were measured there or elsewhere."""
 
 from __future__ import annotations
 
@@ -58,3 +58,11 @@ class Pace:
         alone = self.times.sizes[0].verify + self.times.sizes[0].other
         grids = sum(TREE * tokens / self.tau * self.times.seconds(length) for length in lengths)
         return prompts * (2 * tokens * alone + grids + (2 + len(lengths)) * self.prefill)
+
+    def runs_seconds(self, tokens: int, lengths: Sequence[int]) -> float:
+        """Runs of one prompt that write `tokens` each, by their draft lengths; 0 is the target alone."""
+        alone = self.times.sizes[0].verify + self.times.sizes[0].other
+        return sum(
+            self.prefill + (tokens / self.tau * self.times.seconds(length) if length else tokens * alone)
+            for length in lengths
+        )

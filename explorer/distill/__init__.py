@@ -156,7 +156,10 @@ def _features(args: argparse.Namespace, target, target_folder: Path, paths: list
     head.lm_head.requires_grad_(False)
     print(f"start: {features.evaluate(head.eval(), target, held_out[::8], 8).describe()}", flush=True)
     counters = features.train(head.train(), target, data, held_out[::8], args.work, recipe)
-    counters["shards"] = [int(path.stem.rpartition("-")[2]) for path in paths[args.held_out :]]
+    counters |= {
+        "held_out": args.held_out,
+        "shards": [int(path.stem.rpartition("-")[2]) for path in paths[args.held_out :]],
+    }
     figures = features.evaluate(head.eval().bfloat16().float(), target, held_out, 8)  # as written
     runs = draft.read_runs(args.start) if args.start else []
     write_head(head, args.out, target_folder, [*runs, asdict(recipe) | counters], figures)

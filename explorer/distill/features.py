@@ -14,6 +14,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from explorer.distill.checkpoint import read_checkpoint
 from explorer.distill.data import epoch
 from explorer.distill.evaluate import Figures, rounds_of
 from explorer.distill.unroll import Batch, Step, Text, collate, unroll
@@ -118,7 +119,7 @@ def train(
     at = {"recipe": json.dumps(asdict(recipe)), "answers": len(texts), "epoch": 0, "group": 0, "steps": 0, "read": 0}
     checkpoint = folder / "checkpoint.pt"
     if checkpoint.exists():
-        saved = torch.load(checkpoint, weights_only=True)
+        saved = read_checkpoint(checkpoint)
         if any(saved["at"][key] != at[key] for key in ("recipe", "answers")):
             raise UserError(
                 f"{checkpoint} was made with another recipe or other shards; name another folder to start anew"
@@ -182,7 +183,8 @@ def train(
         if at["group"] == len(groups):
             at |= {"epoch": at["epoch"] + 1, "group": 0}
     save()
-    return at | {"answer_tokens": sum(len(t.sequence.top_ids) for t in texts)}
+    labels = sum(len(t.sequence.top_ids) for t in texts)
+    return {"answers": len(texts), "answer_tokens": labels, "read": at["read"], "steps": at["steps"]}
 
 
 def evaluate(head: Eagle3Head, target, texts: list[Text], length: int) -> Figures:

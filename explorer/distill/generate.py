@@ -3,6 +3,7 @@
 import json
 import random
 import time
+from collections.abc import Generator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -16,6 +17,7 @@ from explorer.distill.data import TOP, Answer, write_shard
 from explorer.distill.prompts import Exclusion, seed_prompts, wrapped
 from explorer.errors import UserError
 from explorer.files import write_whole
+from explorer.steps import finish
 
 MAX_PROMPT = 192  # tokens; longer prompts are left out
 BATCH = 64
@@ -50,7 +52,6 @@ class Row:
     answer: Answer
 
 
-@torch.inference_mode()
 def answer_batch(
     model,
     prompts: list[list[int]],
@@ -64,6 +65,20 @@ def answer_batch(
 
     vocab_size: the tokenizer's, where the model has more output rows than that.
     """
+    return finish(answering(model, prompts, temperatures, max_new, stop, rng, vocab_size))
+
+
+@torch.inference_mode()
+def answering(
+    model,
+    prompts: list[list[int]],
+    temperatures: list[float],
+    max_new: int,
+    stop: int,
+    rng: torch.Generator | None = None,
+    vocab_size: int | None = None,
+) -> Generator[int, None, list[Answer]]:
+    """As `answer_batch`, yielding after every token how many there are; returns the answers."""
     rows = [Row(p, t, Answer(p)) for p, t in zip(prompts, temperatures, strict=True)]
     answers = [row.answer for row in rows]
     width = max(map(len, prompts))
@@ -99,6 +114,7 @@ def answer_batch(
             rows = [rows[i] for i in going]
             for layer in cache.layers:
                 layer.keys, layer.values = layer.keys[keep], layer.values[keep]
+        yield length - width + 1
     return answers
 
 

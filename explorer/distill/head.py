@@ -144,7 +144,7 @@ from very little text: expect much less of it than of a public head.
 {table}
 
 ```
-python -m explorer distill generate  # --shards 0:2, the held-out ones, and those of the table
+python -m explorer distill generate  # --shards, the held-out ones from 0 on, and those of the table
 {_commands(runs)}
 ```
 
@@ -178,7 +178,7 @@ def _commands(runs: list[dict]) -> str:
         start = f" --start runs/distill/head{i - 1}" if i > 1 else ""
         options = " ".join(f"--{key} {run[key]:g}" for key in ("chain", "alone", "noise", "batch", "rate", "seed"))
         lines.append(
-            f"python -m explorer distill features{start} --tokens {run['tokens']} {options} "
+            f"python -m explorer distill --held-out {run['held_out']} features{start} --tokens {run['tokens']} {options} "
             f"--work runs/distill/head-work{i} --out runs/distill/head{i}"
         )
     return "\n".join(lines)

@@ -18,9 +18,14 @@ from transformers import LlamaConfig
 from transformers.models.llama.modeling_llama import LlamaRotaryEmbedding
 
 from explorer.engine.weights import WeightsError
+from explorer.errors import is_out_of_memory
 
 Rotation = tuple[Tensor, Tensor]  # cos and sin [.., 1, head_dim]
 SHARED = ("embed_tokens.weight", "lm_head.weight")  # the target's own, where a head does not bring any
+LARGEST = {
+    "hidden_size": 2**16, "intermediate_size": 2**18, "num_attention_heads": 2**10, "num_key_value_heads": 2**10, "head_dim": 2**12,
+    "vocab_size": 2**21, "draft_vocab_size": 2**21, "target_hidden_size": 2**16,
+}  # fmt: skip
 UNREAD = ("t2d",)  # says which target ids have a draft id: follows from d2t
 
 
@@ -147,6 +152,17 @@ def read_head(folder: Path, target: nn.Module) -> Eagle3Head:
     something else, or a head for another target.
     """
     try:
+        return _read_head(folder, target)
+    except WeightsError:
+        raise
+    except Exception as error:  # values that no code here foresaw, each failing in its own way
+        if is_out_of_memory(error):
+            raise
+        raise WeightsError(f"cannot read the head in {folder} ({type(error).__name__}: {str(error)[:120]})") from error
+
+
+def _read_head(folder: Path, target: nn.Module) -> Eagle3Head:
+    try:
         settings = json.loads((folder / "config.json").read_text(encoding="utf-8"))
         weights = {
             name: tensor for path in sorted(folder.glob("*.safetensors")) for name, tensor in load_file(path).items()
@@ -161,6 +177,7 @@ def read_head(folder: Path, target: nn.Module) -> Eagle3Head:
         config = LlamaConfig.from_dict(settings)
     except Exception as error:  # the class checks its values, each in its own way
         raise WeightsError(f"cannot read {folder}/config.json ({type(error).__name__}: {str(error)[:120]})") from error
+    _check_sizes(config, folder)
     output = target.get_output_embeddings().weight
     wanted = target.config.get_text_config()
     if target_width(config) != wanted.hidden_size:
@@ -202,6 +219,18 @@ def read_head(folder: Path, target: nn.Module) -> Eagle3Head:
     weights["d2t"] = weights["d2t"].long()
     head.load_state_dict({name: tensor.to(target.device) for name, tensor in weights.items()}, assign=True)
     return head.requires_grad_(False).eval()
+
+
+def _check_sizes(config: LlamaConfig, folder: Path) -> None:
+    """Refuse sizes that no head has, before any table is made of them."""
+    for name, most in LARGEST.items():
+        value = getattr(config, name, None)
+        if value is None and name in ("draft_vocab_size", "target_hidden_size"):
+            continue
+        if not isinstance(value, int) or not 1 <= value <= most:
+            raise WeightsError(
+                f"{folder}/config.json: {name} must be a whole number from 1 to {most}, got {repr(value)[:40]}"
+            )
 
 
 def _check_taps(settings: dict, layers: int, folder: Path) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from explorer.engine.hardware import has_cuda
-from explorer.engine.weights import RegistryModel, WeightsError, is_here, local_or_hub, registry_model
+from explorer.engine.weights import RegistryModel, WeightsError, is_here, local_or_hub, local_path, registry_model
 from explorer.errors import UserError
 
 if TYPE_CHECKING:  # the list of pairs must show before torch is imported
@@ -188,4 +188,5 @@ def _public_name(reference: Reference) -> str:
     """A record goes to other people: hub ids as they are, of a local path only the last part."""
     if isinstance(reference, RegistryModel):
         return reference.name
-    return Path(reference).name if Path(reference).exists() else str(reference)
+    path = local_path(str(reference))
+    return path.name if path else str(reference)

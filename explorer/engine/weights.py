@@ -71,17 +71,26 @@ def registry_model(
     )
 
 
+def local_path(reference: str) -> Path | None:
+    """The folder or file of that name on this machine; None where there is none, or no file can have such a name."""
+    try:
+        path = Path(reference).expanduser()
+        return path if path.exists() else None
+    except (OSError, RuntimeError, ValueError):  # too long, of a user who is not there, with a zero byte
+        return None
+
+
 def local_or_hub(reference: str, download: bool = False, progress: Progress = print) -> Path:
     """A loadable folder for a local folder or .gguf file, or for a hub id: from the hub's cache, or fetched if `download`.
 
     Raises WeightsError; without `download` also when a hub model is not on this machine, saying how to get it.
     """
-    path = Path(reference).expanduser()
-    if path.is_dir():
+    path = local_path(reference)
+    if path and path.is_dir():
         if _is_complete(path):
             return path
         return _converted_file(_only_gguf(path), progress)
-    if path.is_file():
+    if path:
         if path.suffix != ".gguf":
             raise WeightsError(f"{reference} is not a model folder or a .gguf file.")
         return _converted_file(path, progress)
@@ -95,10 +104,10 @@ def is_here(reference: RegistryModel | str) -> bool:
     if isinstance(reference, RegistryModel):
         return _converted_folder(reference.name, reference.sha256).is_dir()
     try:
-        path = Path(reference).expanduser()
+        path = local_path(reference)
         return (
             path.suffix == ".gguf" or bool(_only_gguf(path))
-            if path.exists() and not _is_complete(path)
+            if path and not _is_complete(path)
             else bool(local_or_hub(reference))
         )
     except WeightsError:

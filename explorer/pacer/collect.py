@@ -10,28 +10,42 @@ import json
 import math
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Iterator
 from itertools import islice
 from pathlib import Path
 
 import torch
 
-from explorer.distill.generate import MAX_PROMPT, answer_batch, chat_ids
+from explorer.distill.generate import MAX_PROMPT, answering, chat_ids
 from explorer.distill.prompts import Exclusion, seed_prompts
 from explorer.engine.model import LanguageModel
 from explorer.errors import UserError
 from explorer.files import write_whole
 from explorer.pacer.branches import draft_text, judge_branches
-from explorer.pacer.data import LOWEST_THETA, Text, read_settings, read_shard, shard_paths, write_shard
+from explorer.pacer.data import LOWEST_THETA, Text, read_settings, read_shard, shard_path, shard_paths, write_shard
+from explorer.pacer.progress import Shard
 from explorer.pacer.sides import Sides
 
 
 def collect(
     sides: Sides, folder: Path, shards: range, settings: dict, exclude: list[Path], say: Callable[[str], None] = print
 ) -> None:
-    """Write the missing shards. sides: see sides.py. settings: rule, rows (prompts a shard), max_new and seed.
+    """Write the missing shards, telling each; arguments and errors are those of `collecting`."""
+    for step in collecting(sides, folder, shards, settings, exclude):
+        if isinstance(step, Shard):
+            say(
+                f"{step.path.name}: {step.texts} texts, {step.rows} rows, draft agrees with "
+                f"{1 - step.branches / step.rows:.1%}, {step.rows / step.seconds:.1f} rows/s"
+            )
 
-    settings.json in the folder pins what a resumed run must agree with; raises UserError where it does not.
+
+def collecting(
+    sides: Sides, folder: Path, shards: range, settings: dict, exclude: list[Path]
+) -> Iterator[float | Shard]:
+    """Write the missing shards: yields each, and between them what share of the next one is done (of its steps, not of its time).
+
+    sides: see sides.py. settings: rule, rows (prompts a shard), max_new and seed. settings.json in the folder pins what a resumed
+    run must agree with; raises UserError where it does not. Closed in between, it leaves whole shards only.
     """
     folder.mkdir(parents=True, exist_ok=True)
     settings = settings | sides.provenance | {"exclude": [path.name for path in exclude]}
@@ -43,17 +57,14 @@ def collect(
     write_whole(manifest, json.dumps(settings, indent=1))
     excluded = Exclusion(exclude)
     for index in shards:
-        path = folder / f"shard-{index:05}.safetensors"
+        path = shard_path(folder, index)
         if path.exists():
             continue
         begin = time.perf_counter()
-        texts = make_shard(sides, index, settings, excluded)
+        texts = yield from _make_shard(sides, index, settings, excluded)
         write_shard(path, texts)
         rows, branches = sum(len(text.choices) for text in texts), sum(len(text.leaves) for text in texts)
-        say(
-            f"{path.name}: {len(texts)} texts, {rows} rows, draft agrees with {1 - branches / rows:.1%}, "
-            f"{rows / (time.perf_counter() - begin):.1f} rows/s"
-        )
+        yield Shard(path, len(texts), rows, branches, time.perf_counter() - begin)
 
 
 def ask(sides: Sides, folder: Path, shards: range, out: Path, say: Callable[[str], None] = print) -> None:
@@ -76,22 +87,21 @@ def ask(sides: Sides, folder: Path, shards: range, out: Path, say: Callable[[str
             )
 
 
-def make_shard(sides: Sides, index: int, settings: dict, excluded: Exclusion) -> list[Text]:
-    """The texts of shard `index`; depends on nothing but the arguments."""
+def _make_shard(sides: Sides, index: int, settings: dict, excluded: Exclusion) -> Generator[float, None, list[Text]]:
+    """The texts of shard `index`, yielding the share of steps done; depends on nothing but the arguments."""
     count = settings["rows"]
     prompts = islice(seed_prompts(random.Random(settings["seed"])), index * count, (index + 1) * count)
     ids = [chat_ids(sides.tokenizer, prompt) for prompt in prompts if prompt not in excluded]
     ids = sorted((one for one in ids if len(one) <= MAX_PROMPT), key=len)
     vocab_size = len(sides.tokenizer)
-    with torch.inference_mode():
-        answers = answer_batch(
-            sides.target,
-            ids,
-            [0.0] * len(ids),
-            settings["max_new"],
-            sides.tokenizer.eos_token_id,
-            vocab_size=vocab_size,
-        )
+    stop, steps = sides.tokenizer.eos_token_id, settings["max_new"] + len(ids)
+    writing = answering(sides.target, ids, [0.0] * len(ids), settings["max_new"], stop, vocab_size=vocab_size)
+    while True:
+        try:
+            yield next(writing) / steps
+        except StopIteration as end:
+            answers = end.value
+            break
     texts = []
     for answer in answers:
         # Answers are written up to the tokenizer's stop id; a model may have others.
@@ -104,4 +114,5 @@ def make_shard(sides: Sides, index: int, settings: dict, excluded: Exclusion) ->
         if settings["rule"] == "fly":
             judge_branches(LanguageModel(sides.target, vocab_size), text, LOWEST_THETA)
         texts.append(text)
+        yield (settings["max_new"] + len(texts)) / steps
     return texts

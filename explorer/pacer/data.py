@@ -115,6 +115,10 @@ def _texts(tensors: dict[str, Tensor]) -> list[Text]:
     return texts
 
 
+def shard_path(folder: Path, index: int) -> Path:
+    return folder / f"shard-{index:05}.safetensors"
+
+
 def shard_paths(folder: Path) -> list[Path]:
     return sorted(folder.glob("shard-*.safetensors"))
 

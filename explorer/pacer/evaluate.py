@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from typing import Any
 
+from explorer.analysis.calibration import calibration
 from explorer.analysis.markdown import markdown_table
 from explorer.config import DecodeConfig
 from explorer.engine.lengths import LengthPolicy
@@ -14,9 +14,9 @@ from explorer.pacer.card import Choice
 from explorer.pacer.costs import Costs
 from explorer.pacer.data import Text
 from explorer.pacer.layer import PreVerificationLayer
-from explorer.pacer.metrics import auc, calibration
+from explorer.pacer.metrics import auc
 from explorer.pacer.replay import Replayed, comparators, grid, oracle, pacer_policy, replay, starts
-from explorer.pacer.train import Recipe, measure, sample_rounds, score_rounds
+from explorer.pacer.train import Recipe, figures_of, score_texts
 
 
 def evaluate(
@@ -31,7 +31,7 @@ def evaluate(
 
     Settings of every policy are chosen on the even texts and its speed is stated on the odd ones.
     """
-    scored = score_rounds(layer, sample_rounds(texts, recipe, stop_ids, random.Random(recipe.seed)), recipe)
+    scored = score_texts(layer, texts, recipe, stop_ids)
     offsets = []
     for offset in scored.offsets.unique().tolist():
         mine = scored.offsets == offset
@@ -44,9 +44,9 @@ def evaluate(
     tables = [starts(layer, text, config, stop_ids) for text in texts]
     replayed, choice = compare(tables, config, costs)
     figures = {
-        "metrics": measure(layer, texts, recipe, stop_ids),
+        "metrics": figures_of(scored, recipe),
         "offsets": offsets,
-        "calibration": calibration(scored.scores, scored.labels),
+        "calibration": [asdict(one) for one in calibration(scored.scores.tolist(), scored.labels.tolist())],
         "costs": asdict(costs),
         "replayed": replayed,
         "choice": asdict(choice),
@@ -54,8 +54,13 @@ def evaluate(
     return figures, choice
 
 
-def compare(tables: list, config: DecodeConfig, costs: Costs) -> tuple[list[dict[str, Any]], Choice]:
-    """Every kind of policy at its best setting: chosen on even texts, its speed on odd ones, by the cost model."""
+def compare(
+    tables: list, config: DecodeConfig, costs: Costs, ablations: bool = True
+) -> tuple[list[dict[str, Any]], Choice]:
+    """Every kind of policy at its best setting: chosen on even texts, its speed on odd ones, by the cost model.
+
+    ablations: also what PACER's parts are worth.
+    """
     longest = config.draft_length
     even, odd = tables[::2], tables[1::2] or tables
     policies: dict[str, dict[str, Callable[[], LengthPolicy]]] = {}
@@ -63,18 +68,8 @@ def compare(tables: list, config: DecodeConfig, costs: Costs) -> tuple[list[dict
         policies.setdefault(name.split()[0], {})[name] = make
     settings = {describe(one): one for one in grid(config)}
     policies["pacer"] = {name: pacer_policy(one) for name, one in settings.items()}
-    flat = {name: one for name, one in settings.items() if one.growth == 1.0}
-    policies["pacer, no growth"] = {name: pacer_policy(one) for name, one in flat.items()}
-    for block in (1, 2, 4, 8):
-        mine = {name: one for name, one in settings.items() if one.block_size == block}
-        policies[f"pacer, b = {block}"] = {name: pacer_policy(one) for name, one in mine.items()}
-    for statistic in ("min", "product"):
-        mine = {
-            f"{name}, {statistic}": replace(one, statistic=statistic)
-            for name, one in settings.items()
-            if one.block_size == 4
-        }
-        policies[f"pacer, {statistic}, b = 4"] = {name: pacer_policy(one) for name, one in mine.items()}
+    if ablations:
+        policies |= _ablations(settings)
     lines = [_line("plain", "-", plain(odd, costs))]
     best = {}
     for kind, makers in policies.items():
@@ -85,6 +80,23 @@ def compare(tables: list, config: DecodeConfig, costs: Costs) -> tuple[list[dict
     chosen = settings[best["pacer"]]
     choice = Choice(chosen.threshold, chosen.growth, chosen.block_size, longest, chosen.least_draft)
     return lines, choice
+
+
+def _ablations(settings: dict[str, DecodeConfig]) -> dict[str, dict[str, Callable[[], LengthPolicy]]]:
+    """PACER without one of its parts, or with another; settings: those of PACER itself that are tried, by name."""
+    flat = {name: one for name, one in settings.items() if one.growth == 1.0}
+    policies = {"pacer, no growth": {name: pacer_policy(one) for name, one in flat.items()}}
+    for block in (1, 2, 4, 8):
+        mine = {name: one for name, one in settings.items() if one.block_size == block}
+        policies[f"pacer, b = {block}"] = {name: pacer_policy(one) for name, one in mine.items()}
+    for statistic in ("min", "product"):
+        mine = {
+            f"{name}, {statistic}": replace(one, statistic=statistic)
+            for name, one in settings.items()
+            if one.block_size == 4
+        }
+        policies[f"pacer, {statistic}, b = 4"] = {name: pacer_policy(one) for name, one in mine.items()}
+    return policies
 
 
 def plain(tables: list, costs: Costs) -> Replayed:

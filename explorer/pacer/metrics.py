@@ -32,22 +32,3 @@ def auc_within(scores: Tensor, labels: Tensor, groups: Tensor) -> float | None:
 def brier(scores: Tensor, labels: Tensor) -> float:
     """Mean squared distance of predicted and actual."""
     return float((scores.double() - labels.double()).square().mean())
-
-
-def calibration(scores: Tensor, labels: Tensor, bins: int = 10) -> list[dict[str, float]]:
-    """Predicted against actual in equal bins of the score: low, high, count, mean score, share kept; empty bins left out."""
-    place = (scores * bins).long().clamp(0, bins - 1)
-    table = []
-    for index in range(bins):
-        mine = place == index
-        if mine.any():
-            table.append(
-                {
-                    "low": index / bins,
-                    "high": (index + 1) / bins,
-                    "count": int(mine.sum()),
-                    "predicted": float(scores[mine].double().mean()),
-                    "kept": float(labels[mine].double().mean()),
-                }
-            )
-    return table

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Container
 from dataclasses import asdict, replace
 from pathlib import Path
 
 from explorer.config import DecodeConfig
+from explorer.engine.fingerprint import fingerprint
 from explorer.engine.fixed import FixedModel
 from explorer.engine.lengths import BlockScorer
 from explorer.engine.packed import PackedModel
@@ -44,6 +46,18 @@ def attach(pair: Pair, folder: Path | None = None) -> dict[str, Card]:
         pair.scorers[card.rule.rule] = _scorer(layer, pair, one)
         cards[card.rule.rule] = card
     return cards
+
+
+def with_layer(pair: Pair, folder: Path) -> Pair:
+    """The same models with the layer of `folder` and no other, which steers runs under every rule; `pair` itself stays as it is.
+
+    Records of its runs name the layer's weights too. Raises CardError.
+    """
+    steered = copy.copy(pair)
+    steered.scorers = {}
+    steered.fingerprints = pair.fingerprints | {"pacer": fingerprint(folder)}
+    attach(steered, folder)
+    return steered
 
 
 def card_for(cards: dict[str, Card], rule: str) -> Card | None:

@@ -7,7 +7,7 @@ import math
 import os
 import random
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -16,16 +16,18 @@ import torch.nn.functional as F
 from accelerate import Accelerator
 from torch import Tensor
 
+from explorer.analysis.calibration import calibration
 from explorer.config import DecodeConfig
 from explorer.distill.checkpoint import read_checkpoint
 from explorer.errors import UserError
 from explorer.pacer.card import Card
 from explorer.pacer.data import Round, Text, draft_at, kept, walk
-from explorer.pacer.layer import PreVerificationLayer
+from explorer.pacer.layer import PreVerificationLayer, sureness
 from explorer.pacer.metrics import auc, auc_within, brier
+from explorer.pacer.progress import Epoch, Step
 
 FASTER = 10  # times the rate for what does not start from the draft's own weights
-SCALARS = 100  # times the rate for the few numbers between the draft's own probabilities and the output
+CALIBRATED = 2000  # rounds at most that the start is fitted on
 WARM_UP = 0.03
 NUMBERS = ("longest", "tail", "epochs", "batch", "rate", "negative_weight", "seed")
 
@@ -126,22 +128,50 @@ def train(
     say: Callable[[str], None] = print,
     save_every: int = 50,
 ) -> dict[str, float]:
-    """Train `layer` in place, from `folder`'s checkpoint if there is one; returns the held-out figures of the best epoch, whose
-    weights it ends with. The curve is appended to `folder`/log.jsonl. Raises UserError where the checkpoint is another recipe's.
+    """Train `layer` in place from `folder`'s checkpoint if there is one, telling the curve and appending it to `folder`/log.jsonl;
+    arguments, result and errors are those of `training`.
     """
-    folder.mkdir(parents=True, exist_ok=True)
     accelerator = accelerator or Accelerator()
-    groups_by_scale: dict[int, list[torch.nn.Parameter]] = {1: [], FASTER: [], SCALARS: []}
+    steps = training(layer, texts, held_out, stop_ids, recipe, accelerator, folder, save_every)
+    while True:
+        try:
+            step = next(steps)
+        except StopIteration as end:
+            return end.value
+        if accelerator.is_main_process and (isinstance(step, Epoch) or step.step % save_every == 0):
+            say(str(step))
+            with (folder / "log.jsonl").open("a", encoding="utf-8") as log:
+                log.write(f"{step}\n")
+
+
+def training(
+    layer: PreVerificationLayer,
+    texts: list[Text],
+    held_out: list[Text],
+    stop_ids: frozenset[int],
+    recipe: Recipe,
+    accelerator: Accelerator,
+    folder: Path | None = None,
+    save_every: int = 50,
+) -> Generator[Step | Epoch, None, dict[str, float]]:
+    """Train `layer` in place, yielding every step and every epoch; returns the held-out figures of the best epoch, whose weights
+    it ends with.
+
+    folder: where it is saved every so many steps, and goes on from; None: nowhere. Raises UserError where the checkpoint there is
+    another recipe's.
+    """
+    if folder:
+        folder.mkdir(parents=True, exist_ok=True)
+    groups_by_scale: dict[int, list[torch.nn.Parameter]] = {1: [], FASTER: []}
     for name, parameter in layer.named_parameters():
-        scale = 1 if name.startswith("block.") else SCALARS if name in ("sureness", "head.bias") else FASTER
-        groups_by_scale[scale].append(parameter)
+        groups_by_scale[1 if name.startswith("block.") else FASTER].append(parameter)
     optimizer = torch.optim.AdamW(
         [{"params": parameters, "scale": scale} for scale, parameters in groups_by_scale.items()],
         lr=0.0, betas=(0.9, 0.98), weight_decay=0.01,
     )  # fmt: skip
     at = {"recipe": json.dumps(asdict(recipe)), "texts": len(texts), "epoch": 0, "group": 0, "step": 0, "best": {}}
-    checkpoint, best_weights = folder / "checkpoint.pt", None
-    if checkpoint.exists():
+    checkpoint, best_weights = folder and folder / "checkpoint.pt", None
+    if checkpoint and checkpoint.exists():
         saved = read_checkpoint(checkpoint)
         if any(saved["at"][key] != at[key] for key in ("recipe", "texts")):
             raise UserError(
@@ -150,11 +180,13 @@ def train(
         at, best_weights = saved["at"], saved["best"]
         layer.load_state_dict(saved["layer"])
         optimizer.load_state_dict(saved["optimizer"])
+    else:
+        calibrate(layer, sample_rounds(texts, recipe, stop_ids, random.Random(recipe.seed)), recipe)
     wrapped, optimizer = accelerator.prepare(layer, optimizer)
     plain = accelerator.unwrap_model(wrapped)
 
     def save() -> None:
-        if accelerator.is_main_process:
+        if checkpoint and accelerator.is_main_process:
             part = checkpoint.with_suffix(".part")
             state = {"at": at, "layer": plain.state_dict(), "optimizer": optimizer.state_dict(), "best": best_weights}
             torch.save(state, part)
@@ -182,17 +214,14 @@ def train(
                 group["lr"] = rate_at(done, recipe) * group["scale"]
             optimizer.step()
             at |= {"group": at["group"] + 1, "step": at["step"] + 1}
+            epochs = at["epoch"] + at["group"] / len(groups)
+            yield Step(at["step"], epochs, loss.item(), time.perf_counter() - begin)
             if at["step"] % save_every == 0:
-                line = {
-                    "step": at["step"],
-                    "epoch": round(at["epoch"] + at["group"] / len(groups), 3),
-                    "loss": loss.item(),
-                }
-                _report(line | {"seconds": time.perf_counter() - begin}, folder, accelerator, say)
                 save()
         at |= {"epoch": at["epoch"] + 1, "group": 0}
-        figures = measure(plain, held_out, recipe, stop_ids)
-        _report({"step": at["step"], "epoch": at["epoch"], **figures}, folder, accelerator, say)
+        scored = score_texts(plain, held_out, recipe, stop_ids)
+        figures = figures_of(scored, recipe)
+        yield epoch_of(at["step"], at["epoch"], scored, figures)
         if not at["best"] or figures["loss_held_out"] < at["best"]["loss_held_out"]:
             at["best"] = figures | {"epoch": at["epoch"]}
             best_weights = {name: tensor.detach().cpu().clone() for name, tensor in plain.state_dict().items()}
@@ -200,6 +229,30 @@ def train(
     layer.load_state_dict(best_weights)
     layer.eval()
     return at["best"]
+
+
+def calibrate(layer: PreVerificationLayer, rounds: list[tuple[Round, int]], recipe: Recipe) -> None:
+    """Fit, in place, what an untrained layer says: how far the draft's own probabilities hold on `rounds`.
+
+    A logistic regression on the numbers that go straight to the output; the block then learns what they leave to explain. Our own
+    choice: a pair that drafts for itself keeps most of a draft whatever the product of its probabilities, and gradient steps small
+    enough for the block took epochs to find that out.
+    """
+    some = rounds if len(rounds) <= CALIBRATED else random.Random(recipe.seed).sample(rounds, CALIBRATED)
+    batch = collate(some, recipe)
+    sure = sureness(batch.probs)
+    numbers = [layer.head.bias] if layer.sureness is None else [layer.head.bias, layer.sureness]
+    solver = torch.optim.LBFGS(numbers, max_iter=50, line_search_fn="strong_wolfe")
+
+    def closure() -> Tensor:
+        solver.zero_grad()
+        logits = layer.head.bias if layer.sureness is None else layer.head.bias + sure @ layer.sureness
+        loss = loss_of(logits.expand_as(batch.labels), batch)
+        loss.backward()
+        return loss
+
+    solver.step(closure)
+    layer.zero_grad()
 
 
 def _groups(
@@ -221,16 +274,6 @@ def rate_at(done: float, recipe: Recipe) -> float:
     return recipe.rate * (0.05 + 0.95 * (1 + math.cos(math.pi * (done - WARM_UP) / (1 - WARM_UP))) / 2)
 
 
-def _report(line: dict[str, float], folder: Path, accelerator: Accelerator, say: Callable[[str], None]) -> None:
-    if accelerator.is_main_process:
-        text = json.dumps(
-            {name: round(value, 4) if isinstance(value, float) else value for name, value in line.items()}
-        )
-        say(text)
-        with (folder / "log.jsonl").open("a", encoding="utf-8") as log:
-            log.write(text + "\n")
-
-
 @dataclass
 class Scored:
     """Drafted tokens with their predictions, flat over rounds [N]."""
@@ -240,6 +283,14 @@ class Scored:
     survival: Tensor  # the product of the draft's own up to the token
     labels: Tensor  # bool: kept
     offsets: Tensor  # place in the round, from 0
+    rounds: int = 0
+
+
+def epoch_of(step: int, epoch: int, scored: Scored, figures: dict[str, float]) -> Epoch:
+    """What is told of an epoch."""
+    kept = scored.labels.tolist()
+    layer, own = (calibration(scores.tolist(), kept) for scores in (scored.scores, scored.survival))
+    return Epoch(step, epoch, figures, layer, own)
 
 
 @torch.inference_mode()
@@ -258,19 +309,27 @@ def score_rounds(
         parts = (scores, one.probs, one.probs.cumprod(1), one.labels > 0, places)
         for column, part in zip(columns, parts):
             column.append(part[real])
-    return Scored(*(torch.cat(column) for column in columns))
+    return Scored(*(torch.cat(column) for column in columns), rounds=len(rounds))
 
 
 def measure(
     layer: PreVerificationLayer, texts: list[Text], recipe: Recipe, stop_ids: frozenset[int]
 ) -> dict[str, float]:
     """Held-out figures, beside those of the draft's own probability."""
-    rounds = sample_rounds(texts, recipe, stop_ids, random.Random(recipe.seed))
-    scored = score_rounds(layer, rounds, recipe)
+    return figures_of(score_texts(layer, texts, recipe, stop_ids), recipe)
+
+
+def score_texts(layer: PreVerificationLayer, texts: list[Text], recipe: Recipe, stop_ids: frozenset[int]) -> Scored:
+    """Predictions for one walk through the texts, always the same one."""
+    return score_rounds(layer, sample_rounds(texts, recipe, stop_ids, random.Random(recipe.seed)), recipe)
+
+
+def figures_of(scored: Scored, recipe: Recipe) -> dict[str, float]:
+    """Loss, AUC and Brier score of predictions, and the last two of the draft's own probabilities."""
     weight = torch.where(scored.labels, 1.0, recipe.negative_weight)
     losses = F.binary_cross_entropy(scored.scores, scored.labels.float(), reduction="none")
     figures = {
-        "rounds": len(rounds),
+        "rounds": scored.rounds,
         "loss_held_out": float((losses * weight).sum() / weight.sum()),
         "auc": auc(scored.scores, scored.labels),
         "auc_within_offset": auc_within(scored.scores, scored.labels, scored.offsets),

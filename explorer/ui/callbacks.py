@@ -8,6 +8,7 @@ import re
 import secrets
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from errno import ENOSPC
 from pathlib import Path
@@ -27,6 +28,7 @@ from explorer.ui.backend import Backend
 from explorer.ui.controls import config_of, page_knobs
 from explorer.ui.languages import say
 from explorer.ui.links import LOOSE_KNOBS
+from explorer.ui.messages import told, words
 from explorer.ui.recordings import Recording, run_text, title_of
 from explorer.ui.report import end_event
 from explorer.ui.scripts import IMPORT_LIMIT
@@ -34,9 +36,30 @@ from explorer.ui.typed import title_of_typed, typed_pair
 
 log = logging.getLogger(__name__)
 
+FREE = gr.update(interactive=True)
 UPDATE_SECONDS = 0.04  # 25 a second: the browser keeps up, but never skips one, so more would queue up there
 PROMPT_LIMIT = 20_000  # characters: far above any context here, far below what stalls a tokenizer
 KNOBS = {knob.name: knob for knob in knobs()}
+OWN = "own"  # the choice of the visitor's own run among the recorded ones
+
+
+@dataclass(frozen=True)
+class OwnLayer:
+    """A layer of PACER that a visitor trained: their runs of this pair may be steered by it, and nobody else's."""
+
+    pair: str
+    rule: str
+    folder: Path
+    knobs: dict[str, Any]  # what a run with it starts from
+
+
+@dataclass(frozen=True)
+class Own:
+    """A visitor's own run, to come back to: its record, and its text for the view."""
+
+    trace: Trace
+    text: str
+    pair: str
 
 
 @dataclass
@@ -45,12 +68,18 @@ class Session:
 
     run: str = ""
     stopping: bool = False
-    trace: Trace | None = None  # of the last run that ended
-    recording: str = ""  # the recorded run on show, "" while it is another
+    own: Own | None = None  # the last run that ended
+    shown: str = ""  # the recorded run on show; OWN: the visitor's own; "": none, or one that is being made
+    layer: OwnLayer | None = None  # in use
+
+    def steering(self, pair: str, config: DecodeConfig) -> OwnLayer | None:
+        """The visitor's layer, where it steers runs of a pair under these settings."""
+        mine = self.layer
+        return mine if mine and mine.pair == pair and config.needs_layer and config.rule != "autoregressive" else None
 
     def forget(self) -> None:
         """The page is closed: let go of the run, and end what runs."""
-        self.stopping, self.trace, self.recording = True, None, ""
+        self.stopping, self.own, self.shown, self.layer = True, None, "", None
 
 
 @dataclass(frozen=True)
@@ -103,20 +132,21 @@ class Callbacks:
         Outputs: view, Run, Stop, recorded runs, download, charts.
         """
         try:
-            request = self._request(*form)
+            request = self._request(session, *form)
         except UserError as error:
             raise refusal(error) from None
-        session.run, session.stopping, session.trace, session.recording = secrets.token_hex(4), False, None, ""
+        session.run, session.stopping, session.own, session.shown = secrets.token_hex(4), False, None, ""
         return (
             self._header(session, request),
             *_buttons(running=True),
+            self._choices("OWN_RUN", interactive=False),
             gr.update(value=None),
-            gr.update(open=False, visible=True),
+            gr.update(open=False),
         )
 
     def run(self, session: Session, *form: Any) -> Iterator[tuple[Any, ...]]:
         """Decode, streaming the growing text of the view; outputs as `prepare`, the state of the models for the charts."""
-        request = self._request(*form)
+        request = self._request(session, *form)
         text = self._header(session, request)
         skip = gr.skip()
 
@@ -124,23 +154,26 @@ class Callbacks:
         try:
             for event in self._events(session, request):
                 if isinstance(event, Trace):
-                    session.trace = event
-                    with tempfile.TemporaryDirectory() as folder:
-                        path = Path(folder) / f"trace-{file_part(event.provenance.pair)}-{session.run}.json"
-                        event.save(path)
+                    session.own, session.shown = Own(event, text, request.pair), OWN
+                    with _file(event, session.run) as path:
                         # Gradio has copied the file when it asks for the next value.
-                        download = gr.update(value=str(path))
-                        yield text, *_buttons(running=False), download, self._in_memory(request.title)
+                        yield (
+                            text,
+                            *_buttons(running=False),
+                            FREE,
+                            gr.update(value=path),
+                            self._in_memory(request.title),
+                        )
                     return
                 text += event
                 if len(text) > sent and monotonic() - sent_at >= UPDATE_SECONDS:
                     yield text, skip, skip, skip, skip, skip
                     sent, sent_at = len(text), monotonic()
-            yield text, *_buttons(running=False), skip, skip  # stopped before there was anything to record
+            yield text, *_buttons(running=False), FREE, skip, skip  # stopped before there was anything to record
         except Exception as error:
             message = message_of(error)
             text += lines.line({"phase": "failed", "message": message})
-            yield text, *_buttons(running=False), skip, skip
+            yield text, *_buttons(running=False), FREE, skip, skip
             raise failure(message) from None
 
     def stop(self, session: Session) -> Any:
@@ -152,33 +185,40 @@ class Callbacks:
         """One run for a program: the text, the figures and the trace."""
         session = Session()
         try:
-            request = self._request(prompt, pair, baseline, *values)
+            request = self._request(session, prompt, pair, baseline, *values)
             trace = next(event for event in self._events(session, request) if isinstance(event, Trace))
         except Exception as error:
             raise failure(message_of(error)) from None
         notes = list(request.config.notes)
         return {"text": trace.text, "notes": notes, "summary": end_event(trace)["summary"], "trace": trace.to_json()}
 
-    def open_recording(self, session: Session, name: str) -> list[Any]:
-        """Show a recorded run, and set the page to what it was made with: view, prompt, pair, knobs, download, charts."""
-        if not isinstance(name, str) or name not in self.recorded:
-            return [gr.skip()] * (5 + len(page_knobs()))
-        recording = self.recorded[name]
-        session.trace, session.recording = None, name
-        knobs = [getattr(recording.config, knob.name) for knob in page_knobs()]
-        return [
-            recording.text,
-            recording.prompt,
-            self._pair(recording.pair),
-            *knobs,
-            gr.update(value=str(recording.path)),
-            gr.update(open=False, visible=True),
-        ]
+    def open_recording(self, session: Session, name: str) -> Iterator[list[Any]]:
+        """Show a recorded run or the visitor's own, and set the page to what it was made with.
 
-    def open_linked(self, session: Session, event: gr.EventData) -> list[Any]:
-        """Show the recorded run that a link names; outputs: the recorded runs, then as `open_recording`."""
+        Outputs: recorded runs, view, prompt, pair, knobs, download, charts.
+        """
+        if name == OWN and session.own:
+            session.shown, own = OWN, session.own
+            with _file(own.trace, session.run) as path:
+                question = lines.question(own.trace.prompt)
+                yield self._opened(session, own.text, question, own.pair, own.trace.config, path)
+        elif name in self.recorded:
+            session.shown, mine = name, self.recorded[name]
+            yield self._opened(session, mine.text, mine.prompt, self._pair(mine.pair), mine.config, str(mine.path))
+        else:
+            yield [gr.skip()] * (6 + len(page_knobs()))
+
+    def pick_recording(self, session: Session, name: str) -> Iterator[list[Any]]:
+        """As `open_recording`, but for the run on show: a list that was opened and left says its choice again."""
+        if name == session.shown:
+            yield [gr.skip()] * (6 + len(page_knobs()))
+        else:
+            yield from self.open_recording(session, name)
+
+    def open_linked(self, session: Session, event: gr.EventData) -> Iterator[list[Any]]:
+        """Show the recorded run that a link names; outputs as `open_recording`."""
         name = str(getattr(event, "run", ""))
-        return [name if name in self.recorded else gr.skip(), *self.open_recording(session, name)]
+        yield from self.open_recording(session, name if name in self.recorded else "")
 
     def open_file(self, session: Session, event: gr.EventData) -> list[Any]:
         """Show a trace that a visitor's browser sends; outputs as `open_linked`. Nothing of it is kept here.
@@ -189,30 +229,27 @@ class Callbacks:
         try:
             trace = _read_trace(text)
         except UserError as error:
-            message = texts.IMPORT_REFUSED.format(name=name, reason=error)
-            raise _error(message, texts.IMPORT_TITLE, duration=20) from None
-        session.trace, session.recording = None, ""
-        pair = trace.provenance.pair
-        return [
-            None,
-            run_text(
-                f"imported {secrets.token_hex(4)}",
-                title_of(pair, self._titles),
-                trace,
-                pair in self._ready,
-                imported=True,
-            ),
-            lines.question(trace.prompt),
-            self._pair(pair),
-            *(getattr(trace.config, knob.name) for knob in page_knobs()),
-            gr.update(value=None),
-            gr.update(open=False, visible=False),
-        ]
+            message = words().IMPORT_REFUSED.format(name=name, reason=told(str(error)))
+            raise _error(message, words().IMPORT_TITLE, duration=20) from None
+        session.own, session.shown = None, ""
+        pair, title = trace.provenance.pair, title_of(trace.provenance.pair, self._titles)
+        text = run_text(f"imported {secrets.token_hex(4)}", title, trace, pair in self._ready, imported=True)
+        opened = self._opened(session, text, lines.question(trace.prompt), self._pair(pair), trace.config, None)
+        return [self._choices("OWN_FILE"), *opened[1:]]
 
-    def charts(self, session: Session) -> Any:
-        """The charts of the run on show; a run that has not ended has none."""
-        recording = self.recorded.get(session.recording)
-        trace = session.trace or (recording.trace() if recording else None)
+    def charts(self, session: Session, event: gr.EventData) -> Any:
+        """The charts of the run on show; a run that has not ended has none. A visitor's own record comes with the event."""
+        given = getattr(event, "text", None)
+        if given is not None:
+            try:
+                trace = _read_trace(given)
+            except UserError as error:
+                raise refusal(error) from None
+        elif session.shown == OWN:
+            trace = session.own and session.own.trace
+        else:
+            recording = self.recorded.get(session.shown)
+            trace = recording.trace() if recording else None
         return gr.skip() if trace is None else charts.figure(trace)
 
     def same_prompt(self, event: gr.EventData) -> list[Any]:
@@ -220,7 +257,7 @@ class Callbacks:
         prompt, pair = getattr(event, "prompt", None), getattr(event, "pair", None)
         return [prompt if isinstance(prompt, str) else gr.skip(), self._pair(pair)]
 
-    def _request(self, *form: Any) -> Request:
+    def _request(self, session: Session, *form: Any) -> Request:
         """The form, checked; a setting that this pair cannot follow is refused before anything is loaded or cleared."""
         name = form[1]
         typed = (
@@ -233,7 +270,8 @@ class Callbacks:
             request = replace(request, title=title_of_typed(typed), crossed=typed.cross_tokenizer)
         else:
             request = replace(request, title=self._titles[request.pair], crossed=request.pair in self._crossed)
-        if request.config.needs_layer and request.pair not in self._steered:
+        own = session.steering(request.pair, request.config)
+        if request.config.needs_layer and own is None and request.pair not in self._steered:
             raise UserError(texts.NO_PACER_LAYER.format(pair=request.title, pairs=self._names(self._steered)))
         if request.config.drafter == "features" and not typed and request.pair not in self._headed:
             raise UserError(texts.NO_HEAD.format(pair=request.title, pairs=self._names(self._headed)))
@@ -246,7 +284,7 @@ class Callbacks:
         """The choice of a pair that a run can use at once; for any other pair the default."""
         if name in self._ready:
             return name
-        if not self._backend.takes_typed_pairs:
+        if name in self.pairs or not self._backend.takes_typed_pairs:
             return self.pairs[0]
         try:
             typed_pair(str(name), self._local_folders)
@@ -254,7 +292,23 @@ class Callbacks:
             return self.pairs[0]
         return str(name)
 
+    def _opened(
+        self, session: Session, text: str, prompt: str, pair: str, config: DecodeConfig, file: str | None
+    ) -> list[Any]:
+        """The outputs of showing a run that has ended."""
+        knobs = [getattr(config, knob.name) for knob in page_knobs()]
+        picker = self._choices("OWN_RUN" if session.own else None, session.shown)
+        return [picker, text, prompt, pair, *knobs, gr.update(value=file), gr.update(open=False)]
+
+    def _choices(self, own: str | None, value: str = OWN, interactive: bool = True) -> Any:
+        """The recorded runs to choose from, before them the visitor's own where there is one: `own` names its text."""
+        choices = [(recorded_label(one), one.name) for one in self.recorded.values()]
+        if own:
+            choices.insert(0, (say(own), OWN))
+        return gr.update(choices=choices, value=value, interactive=interactive, visible=bool(choices))
+
     def _header(self, session: Session, request: Request) -> str:
+        own = session.steering(request.pair, request.config)
         return lines.header(
             session.run,
             request.pair,
@@ -262,6 +316,7 @@ class Callbacks:
             request.prompt,
             request.config,
             crossed=request.crossed,
+            more_notes=(texts.OWN_LAYER.format(rule=own.rule),) if own else (),
         )
 
     def _in_memory(self, title: str) -> str:
@@ -276,6 +331,11 @@ class Callbacks:
         if pair is None:
             yield lines.line({"phase": "stopped"})
             return
+        if own := session.steering(request.pair, config):
+            pair = yield from self._long_step(session, backend.with_layer(pair, own.folder), "loading")
+            if pair is None:
+                yield lines.line({"phase": "stopped"})
+                return
         prompt = pair.encode(request.prompt, config.raw_prompt)
         recorder = backend.recorder(pair, prompt, config)
         encoder = lines.RunEncoder(pair.vocabulary, pair.stop_ids)
@@ -313,7 +373,7 @@ class Callbacks:
                 step.close()
                 return None
             # An empty event sends nothing new, but what waits for its turn goes out.
-            yield lines.line({"phase": phase, "message": message}) if message else ""
+            yield lines.line({"phase": phase, "message": told(message)}) if message else ""
 
 
 def api_judge(
@@ -342,7 +402,7 @@ def api_judge(
         KNOBS["draft_length"].check(len(case.match))
         return case.answer()
     except UserError as error:
-        raise _error(str(error), texts.ERROR_TITLE) from None
+        raise _error(told(str(error)), words().ERROR_TITLE) from None
 
 
 def _read_trace(text: Any) -> Trace:
@@ -367,7 +427,12 @@ def notes_html(*values: Any) -> str:
         notes, tone = config_of({knob.name: value for knob, value in zip(page_knobs(), values)}).notes, "note"
     except UserError as error:
         notes, tone = (str(error),), "note wrong"
-    return "".join(f"<p class='{tone}'>{html.escape(note)}</p>" for note in notes)
+    return "".join(note(told(one), tone) for one in notes)
+
+
+def note(text: str, tone: str) -> str:
+    """A line of text as HTML, escaped."""
+    return f"<p class='{tone}'>{html.escape(text)}</p>"
 
 
 def readiness_html(key: str, pair: str = "", detail: str = "") -> str:
@@ -376,23 +441,34 @@ def readiness_html(key: str, pair: str = "", detail: str = "") -> str:
     return f"<p class='readiness'>{before}{say(key)}{behind}</p>"
 
 
-def _buttons(running: bool) -> tuple[Any, Any, Any]:
-    """Run, Stop, and the recorded runs: none of them is on show while a run is, or after it."""
-    return (
-        gr.update(interactive=not running),
-        gr.update(interactive=running),
-        gr.update(value=None, interactive=not running),
-    )
+def recorded_label(recording: Recording) -> str:
+    """A recorded run as a choice: its prompt, rule and length policy, pair."""
+    kind = say(f"run.{recording.config.rule}.{recording.config.length}")
+    return f"{recording.short} · {kind} · {recording.title}"
+
+
+def _buttons(running: bool) -> tuple[Any, Any]:
+    """Run and Stop."""
+    return gr.update(interactive=not running), gr.update(interactive=running)
+
+
+@contextmanager
+def _file(trace: Trace, run: str) -> Iterator[str]:
+    """The whole record as a file, for as long as Gradio needs to copy it."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"trace-{file_part(trace.provenance.pair)}-{run}.json"
+        trace.save(path)
+        yield str(path)
 
 
 def refusal(error: UserError) -> gr.Error:
     """What a visitor or a program is told about input that cannot be used."""
-    return _error(_sentence(str(error)), texts.ERROR_TITLE, duration=12)
+    return _error(_sentence(told(str(error))), words().ERROR_TITLE, duration=12)
 
 
 def failure(message: str) -> gr.Error:
     """What is told about a run that has failed."""
-    return _error(message, texts.FAILED_TITLE)
+    return _error(message, words().FAILED_TITLE)
 
 
 def _error(message: str, title: str, **options: Any) -> gr.Error:
@@ -408,15 +484,15 @@ def file_part(pair: str) -> str:
 def message_of(error: Exception) -> str:
     """A failure in words for a person; of what nobody foresaw the log gets the place, not the words: they may quote a prompt."""
     if isinstance(error, UserError):
-        return _sentence(str(error))
+        return _sentence(told(str(error)))
     if isinstance(error, gr.Error):  # of the machine that lends a GPU: a quota is spent, no GPU is free
         return str(error.message)
     if is_out_of_memory(error):
-        return texts.OUT_OF_MEMORY
+        return words().OUT_OF_MEMORY
     if isinstance(error, OSError) and error.errno == ENOSPC:
-        return texts.DISK_FULL
+        return words().DISK_FULL
     log.error("a run failed: %s\n%s", type(error).__name__, "".join(format_tb(error.__traceback__)))
-    return texts.UNEXPECTED.format(error=type(error).__name__)
+    return words().UNEXPECTED.format(error=type(error).__name__)
 
 
 def _sentence(text: str) -> str:

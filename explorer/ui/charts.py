@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from math import sqrt
 from typing import TYPE_CHECKING
 
+from explorer.analysis.calibration import calibration, predictions
 from explorer.trace import Trace
-from explorer.ui import texts
+from explorer.ui.messages import words
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -23,22 +25,57 @@ MARKS = {
     "rejected": ("#c4541a", "line-ew-open"),
     "discarded": ("#8d97a5", "circle"),
 }
+PREDICTED = "#3f78b5"
 TEXT_COLOUR, GRID_COLOUR = "#7b8594", "rgba(123, 133, 148, 0.25)"
 
 
 def figure(trace: Trace) -> Figure:
-    """Seconds of each round by phase, and every disagreement by both entropies."""
-    from plotly.graph_objects import Bar, Scatter
+    """Seconds of each round by phase, every disagreement by both entropies, and of a run that PACER steered how long its drafts
+    were and whether its predictions held.
+    """
     from plotly.subplots import make_subplots
 
-    words = texts.CHARTS
-    made = make_subplots(rows=2, cols=1, vertical_spacing=0.16, subplot_titles=(words["seconds"], words["entropies"]))
-    rounds = list(range(1, len(trace.rounds) + 1))
+    labels = words().CHARTS
+    panels = {"seconds": _seconds, "entropies": _entropies}
+    if any(round_.blocks for round_ in trace.rounds):
+        panels |= {"lengths": _lengths, "calibration": _calibration}
+    count = len(panels)
+    titles = [labels[name] for name in panels]
+    made = make_subplots(rows=count, cols=1, vertical_spacing=0.32 / count, subplot_titles=titles)
+    for row, draw in enumerate(panels.values(), 1):
+        draw(made, {"row": row, "col": 1}, trace)
+    made.update_xaxes(gridcolor=GRID_COLOUR, zerolinecolor=GRID_COLOUR, rangemode="tozero")
+    made.update_yaxes(gridcolor=GRID_COLOUR, zerolinecolor=GRID_COLOUR, rangemode="tozero")
+    made.update_layout(
+        template="none",
+        barmode="stack",
+        height=380 * count,
+        paper_bgcolor="rgba(0,0,0,0)",
+        plot_bgcolor="rgba(0,0,0,0)",
+        font={"color": TEXT_COLOUR, "size": 13},
+        margin={"l": 60, "r": 16, "t": 40, "b": 50},
+        legend={"orientation": "h", "y": -0.24 / count},
+    )
+    return made
+
+
+def _seconds(made: Figure, at: dict[str, int], trace: Trace) -> None:
+    from plotly.graph_objects import Bar
+
+    texts = words()
     for phase, colour in PHASES.items():
         seconds = [getattr(round_.seconds, phase) for round_ in trace.rounds]
         if any(seconds):
             name = texts.VIEW["summary"]["times"][phase]
-            made.add_trace(Bar(x=rounds, y=seconds, name=name, marker_color=colour), 1, 1)
+            made.add_trace(Bar(x=_numbers(trace), y=seconds, name=name, marker_color=colour), **at)
+    made.update_xaxes(title_text=texts.CHARTS["round"], **at)
+
+
+def _entropies(made: Figure, at: dict[str, int], trace: Trace) -> None:
+    from plotly.graph_objects import Scatter
+
+    texts = words()
+    labels = texts.CHARTS
     for verdict, (colour, symbol) in MARKS.items():
         found = [
             (index, position, round_.rows[position])
@@ -51,31 +88,58 @@ def figure(trace: Trace) -> Figure:
                 Scatter(
                     x=[row.entropy_normalized for *_, row in found],
                     y=[row.entropy_top3 for *_, row in found],
-                    text=[words["place"].format(round=index, position=position + 1) for index, position, _ in found],
+                    text=[labels["place"].format(round=index, position=position + 1) for index, position, _ in found],
                     name=texts.VIEW["gauges"]["outcomes"][verdict],
                     mode="markers",
                     marker={"color": colour, "symbol": symbol, "size": 5 if verdict == "discarded" else 9},
                 ),
-                2,
-                1,
+                **at,
             )
     config = trace.config
     if config.rule == "fly" and not config.theta_is_never:
         add_line = made.add_vline if config.entropy == "normalized" else made.add_hline
-        add_line(config.theta, line_dash="dash", line_color=TEXT_COLOUR, row=2, col=1)
-    made.update_xaxes(title_text=words["round"], row=1, col=1)
-    made.update_xaxes(title_text=words["normalized"], row=2, col=1)
-    made.update_yaxes(title_text=words["top3"], row=2, col=1)
-    made.update_xaxes(gridcolor=GRID_COLOUR, zerolinecolor=GRID_COLOUR, rangemode="tozero")
-    made.update_yaxes(gridcolor=GRID_COLOUR, zerolinecolor=GRID_COLOUR, rangemode="tozero")
-    made.update_layout(
-        template="none",
-        barmode="stack",
-        height=760,
-        paper_bgcolor="rgba(0,0,0,0)",
-        plot_bgcolor="rgba(0,0,0,0)",
-        font={"color": TEXT_COLOUR, "size": 13},
-        margin={"l": 60, "r": 16, "t": 40, "b": 50},
-        legend={"orientation": "h", "y": -0.12},
+        add_line(config.theta, line_dash="dash", line_color=TEXT_COLOUR, **at)
+    made.update_xaxes(title_text=labels["normalized"], **at)
+    made.update_yaxes(title_text=labels["top3"], **at)
+
+
+def _lengths(made: Figure, at: dict[str, int], trace: Trace) -> None:
+    from plotly.graph_objects import Bar
+
+    labels = words().CHARTS
+    kept = [round_.kept for round_ in trace.rounds]
+    lost = [len(round_.drafted) - round_.kept for round_ in trace.rounds]
+    for name, counts, colour in (("kept", kept, "#2f8f83"), ("not_kept", lost, "#dfb39b")):
+        made.add_trace(Bar(x=_numbers(trace), y=counts, name=labels[name], marker_color=colour), **at)
+    made.update_xaxes(title_text=labels["round"], **at)
+    made.update_yaxes(title_text=labels["tokens"], **at)
+
+
+def _calibration(made: Figure, at: dict[str, int], trace: Trace) -> None:
+    """A disc per bin of PACER's scores; its area says how many tokens, and on the diagonal predictions hold."""
+    from plotly.graph_objects import Scatter
+
+    labels = words().CHARTS
+    bins = calibration(*predictions(trace.rounds))
+    most = max((one.count for one in bins), default=1)
+    made.add_trace(
+        Scatter(x=[0, 1], y=[0, 1], mode="lines", line={"color": TEXT_COLOUR, "dash": "dot"}, name=labels["holds"]),
+        **at,
     )
-    return made
+    made.add_trace(
+        Scatter(
+            x=[one.predicted for one in bins],
+            y=[one.kept for one in bins],
+            text=[labels["bin"].format(low=one.low, high=one.high, count=one.count) for one in bins],
+            name=labels["scored"],
+            mode="markers",
+            marker={"color": PREDICTED, "size": [6 + 24 * sqrt(one.count / most) for one in bins]},
+        ),
+        **at,
+    )
+    made.update_xaxes(title_text=labels["predicted"], **at)
+    made.update_yaxes(title_text=labels["kept_share"], **at)
+
+
+def _numbers(trace: Trace) -> list[int]:
+    return list(range(1, len(trace.rounds) + 1))

@@ -12,6 +12,7 @@ from explorer.ui.backend import Backend
 from explorer.ui.controls import Explore, control, pair_label
 from explorer.ui.languages import say
 from explorer.ui.links import SCRIPT, link_controls
+from explorer.ui.paces import Paces
 from explorer.ui.scripts import declared, of_rules, source, spoken
 
 SCRIPTS = ("rule.js", "run.js", "dom.js", "summary.js", "compare.js")
@@ -21,6 +22,12 @@ BUDGET = 96  # tokens; three runs are waited for
 QUIET = {"show_progress": "hidden", "api_visibility": "private"}
 SIDES = {"a": DecodeConfig(rule="exact"), "b": DecodeConfig()}
 
+# Whoever comes from Explore goes on with its prompt and pair, unless they have their own here already.
+_TAKE = """(theirs, pair, ...mine) => {
+  const views = document.querySelector("#views"), before = views.taken;
+  views.taken = [theirs, pair];
+  return mine.map((value, index) => (!before || value === before[index] ? views.taken[index] : value));
+}"""
 # The settings fill the screen: what is asked for would appear below it.
 _LOOK = "() => { document.querySelector('#compare-view').scrollIntoView({ block: 'start' }); }"
 
@@ -31,12 +38,12 @@ def script() -> str:
     return "\n".join([spoken(*said), declared(of_rules()), *(source(name) for name in SCRIPTS)])
 
 
-def compare_tab(backend: Backend, explore: Explore, model: dict[str, Any]) -> None:
-    """Build the tab. explore: whose prompt and settings it starts from; model: event options of work on models."""
-    handlers = comparing.Comparing(backend)
+def compare_tab(backend: Backend, explore: Explore, model: dict[str, Any], paces: Paces) -> None:
+    """Build the tab. explore: whose prompt, pair and settings it takes over; model: event options of work on models."""
+    handlers = comparing.Comparing(backend, paces)
     pairs = backend.pairs()
     table = {knob.name: knob for knob in knobs()}
-    with gr.Tab(say("COMPARE"), id="compare"):
+    with gr.Tab(say("COMPARE"), id="compare") as tab:
         session = gr.State(comparing.CompareSession())
         gr.HTML(f"<p class='lead'>{say('COMPARE_LEAD')}</p>", elem_classes="tab-lead")
         with gr.Row(elem_id="compare-composer"):
@@ -66,15 +73,21 @@ def compare_tab(backend: Backend, explore: Explore, model: dict[str, Any]) -> No
             for side, config in SIDES.items():
                 with gr.Column(min_width=260, elem_classes="compare-side"):
                     sides[side] = _side(side, config, explore)
+        expected = gr.HTML("", elem_id="compare-expected", elem_classes="tab-note")
         view = gr.HTML("", html_template="", js_on_load=script(), apply_default_css=False, elem_id="compare-view")
 
-        form = [session, prompt, pair, budget, raw, *sides["a"], *sides["b"]]
+        settings = [pair, budget, raw, *sides["a"], *sides["b"]]
+        form = [session, prompt, *settings]
         outputs = [view, run, stop]
         # Through the queue, because only there a refusal becomes a message on the page; but never waiting for a run.
         ready = gr.on([run.click, prompt.submit], handlers.prepare, form, outputs, concurrency_limit=None, **QUIET)
         ready.success(handlers.run, form, outputs, api_name="page_compare", **QUIET, **model)
         ready.success(None, js=_LOOK, api_visibility="private")
         stop.click(handlers.stop, [session], [stop], queue=False, **QUIET)
+        mine = [prompt, pair]
+        tab.select(None, [explore.prompt, explore.pair, *mine], mine, js=_TAKE, **SCRIPT)
+        asked = [tab.select, *(part.change for part in settings)]
+        gr.on(asked, handlers.expected, settings, [expected], queue=False, trigger_mode="always_last", **QUIET)
 
 
 def _side(side: str, config: DecodeConfig, explore: Explore) -> list[Any]:

@@ -11,15 +11,18 @@ from typing import Any
 
 import gradio as gr
 
+from explorer.analysis.pace import Pace
 from explorer.analysis.parting import Parting, near_tie_gap, parting
 from explorer.config import ConfigError, DecodeConfig
 from explorer.errors import UserError
 from explorer.pieces import text_of
 from explorer.trace import Baseline, Prompt, Round, Trace
 from explorer.ui import lines
-from explorer.ui.backend import Backend
-from explorer.ui.callbacks import UPDATE_SECONDS, failure, message_of, read_form, refusal
+from explorer.ui.backend import WARM, Backend
+from explorer.ui.callbacks import UPDATE_SECONDS, failure, message_of, note, read_form, refusal
 from explorer.ui.lines import line
+from explorer.ui.messages import told, words
+from explorer.ui.paces import Paces
 from explorer.ui.report import end_event
 from explorer.ui.scripts import page_knobs
 
@@ -56,9 +59,29 @@ class Request:
 class Comparing:
     """The Compare tab's event handlers over one backend."""
 
-    def __init__(self, backend: Backend):
+    def __init__(self, backend: Backend, paces: Paces | None = None):
         self._backend = backend
         self._titles = {pair.name: pair.title for pair in backend.pairs()}
+        self._paces = paces or Paces()
+
+    def expected(self, pair: Any, budget: Any, raw: Any, *values: Any) -> str:
+        """What a comparison asks for and how long it will take, or what is wrong with the settings; our own text, escaped."""
+        try:
+            request = self._read("any", pair, budget, raw, *values)
+        except UserError as error:
+            return note(told(str(error)), "note wrong")
+        said, known = words().COMPARE_EXPECTED, self._paces.of(request.pair)
+        text = said["plan"].format(tokens=budget)
+        if known is None:
+            return note(f"{text} {said['unknown']}", "quiet")
+        pace, source = known
+        lengths = [0 if config.rule == "autoregressive" else config.draft_length for config in request.configs]
+        seconds = pace.runs_seconds(request.configs[0].max_new_tokens, lengths) + pace.runs_seconds(WARM, lengths[1:])
+        if seconds < 100:
+            time = said["seconds"].format(seconds=max(5, 5 * round(seconds / 5)))
+        else:
+            time = said["minutes"].format(minutes=round(seconds / 60))
+        return note(f"{text} {said['about'].format(time=time, source=source)}", "quiet")
 
     def prepare(self, session: CompareSession, *form: Any) -> tuple[Any, ...]:
         """At once: refuse a bad form, else clear the view. Outputs: view, Run, Stop."""
@@ -112,7 +135,7 @@ class Comparing:
                 "title": self._titles[request.pair],
                 "prompt": request.prompt,
                 "configs": [asdict(config) for config in request.configs],
-                "notes": [list(config.notes) for config in request.configs],
+                "notes": [[told(caution) for caution in config.notes] for config in request.configs],
             }
         )
 
@@ -131,7 +154,7 @@ class Comparing:
                 loading.close()
                 yield line({"phase": "stopped"})
                 return
-            yield line({"phase": "loading", "message": message}) if message else ""
+            yield line({"phase": "loading", "message": told(message)}) if message else ""
         prompt = pair.encode(request.prompt, request.configs[0].raw_prompt)
         yield line({"phase": "warming"})
         with closing(backend.warm(pair, prompt, request.configs[1:])) as warming:
@@ -150,6 +173,7 @@ class Comparing:
                 break
             trace = run.recorder.trace(Baseline.of(traces[0].rounds) if traces and not traces[0].partial else None)
             traces.append(trace)
+            self._paces.learn(request.pair, Pace.of_run(trace))
             yield line({"side": side}) + run.encoder.tail() + line(end_event(trace))
         whole = len(traces) == len(request.configs) and not any(trace.partial for trace in traces)
         if whole:

@@ -40,6 +40,7 @@ _CHOICE_LABELS = {
 class Explore:
     """The controls of the Explore tab that other tabs read or set."""
 
+    session: gr.State
     prompt: gr.Textbox
     pair: gr.Dropdown
     controls: dict[str, gr.components.Component]  # by knob

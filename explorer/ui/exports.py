@@ -68,6 +68,7 @@ def page(trace: Trace, title: str | None = None, nonce: str | None = None) -> st
         "run": json.dumps(
             run_text(f"recorded {pair}", title or title_of(pair, {}), trace, here=True), ensure_ascii=False
         ).translate(_UNSAFE),
+        "record": trace.dumps().translate(_UNSAFE),  # in JSON such characters stand in strings only
     }
     # One pass, so that no value is read as a placeholder.
     return re.sub(r"%\{(\w+)\}", lambda match: values[match.group(1)], source("alone.html"))

@@ -6,21 +6,37 @@ texts.py with the same keys.
 
 from __future__ import annotations
 
+import json
+from functools import cache
+from pathlib import Path
+
 import gradio as gr
+from gradio.context import LocalContext
 
 from explorer.config import PRESETS
 from explorer.ui import texts, texts_ko
 from explorer.ui.scripts import page_knobs
 
-TABLES = ("RULE_LABELS", "DRAFTER_LABELS", "ENTROPY_LABELS", "LENGTH_LABELS", "SCHEDULE_LABELS", "TUNE_SOURCES")
+EXAMPLES = Path(__file__).parents[2] / "examples" / "prompts.jsonl"
+TABLES = (
+    "RULE_LABELS",
+    "DRAFTER_LABELS",
+    "ENTROPY_LABELS",
+    "LENGTH_LABELS",
+    "SCHEDULE_LABELS",
+    "TUNE_SOURCES",
+    "TRAIN_RULES",
+)
 CONSTANTS = (
-    "TITLE", "LEAD", "PROMPT_LABEL", "PROMPT_PLACEHOLDER", "EXAMPLES_LABEL", "RECORDINGS_LABEL", "RUN", "STOP", "DOWNLOAD",
+    "TITLE", "LEAD", "PROMPT_LABEL", "PROMPT_PLACEHOLDER", "EXAMPLES_LABEL", "RECORDINGS_LABEL", "RUN_POLICY", "OWN_RUN", "OWN_FILE", "RUN", "STOP", "DOWNLOAD",
     "THEME_TOGGLE", "CHARTS_LABEL", "SETTINGS", "ADVANCED", "PAIR_LABEL", "PAIR_INFO", "PAIR_FETCHED", "PAIR_MISSING",
     "PRESET_LABEL", "PRESET_CUSTOM", "BASELINE_LABEL", "BASELINE_INFO", "WARM_WAITING", "WARM_LOADING",
     "WARM_READY", "WARM_FAILED", "EXPLORE", "COMPARE", "COMPARE_LEAD", "COMPARE_RUN", "COMPARE_ADOPT", "COMPARE_MORE", "TUNE", "TUNE_LEAD", "TUNE_LOAN",
     "TUNE_PROMPTS", "TUNE_COUNT", "TUNE_OWN", "TUNE_OWN_INFO", "TUNE_FILE", "TUNE_THETAS", "TUNE_WINDOWS", "TUNE_LENGTHS",
     "TUNE_LIST_INFO", "TUNE_BUDGET", "TUNE_MORE", "TUNE_RUN", "TUNE_CANCEL", "TUNE_LIMIT", "TUNE_NATS", "TUNE_NATS_INFO",
-    "TUNE_LOST", "TUNE_CSV", "TUNE_JSON", "LEARN", "LEARN_LEAD", "LEARN_NONE",
+    "TUNE_LOST", "TUNE_CSV", "TUNE_JSON", "TRAIN", "TRAIN_LEAD", "TRAIN_RULE", "TRAIN_RULE_INFO", "TRAIN_SHARDS", "TRAIN_SHARDS_INFO",
+    "TRAIN_TOKENS", "TRAIN_EPOCHS", "TRAIN_RUN", "TRAIN_CANCEL", "TRAIN_FILE",
+    "LEARN", "LEARN_LEAD", "LEARN_NONE",
 )  # fmt: skip
 
 
@@ -31,7 +47,34 @@ def english() -> dict[str, str]:
     found |= {f"preset.{name}": preset.label for name, preset in PRESETS.items()}
     for knob in page_knobs():
         found |= {f"{knob.name}.label": knob.label, f"{knob.name}.help": knob.help}
-    return found
+    found |= {f"example.{example['kind']}": example["label"] for example in examples()}
+    return found | run_kinds(found)
 
 
-say = gr.I18n(en=english(), ko=texts_ko.PAGE)
+def run_kinds(labels: dict[str, str]) -> dict[str, str]:
+    """What kind of run a recorded one is, by rule and length policy, from the labels of both."""
+    rules, policies = (next(knob.choices for knob in page_knobs() if knob.name == name) for name in ("rule", "length"))
+    kinds = {(rule, policy): [labels[f"RULE_LABELS.{rule}"]] for rule in rules for policy in policies}
+    for (rule, policy), parts in kinds.items():
+        if rule != "autoregressive":  # which drafts nothing
+            parts.append(labels["RUN_POLICY"].format(policy=labels[f"LENGTH_LABELS.{policy}"]))
+    return {f"run.{rule}.{policy}": ", ".join(parts) for (rule, policy), parts in kinds.items()}
+
+
+@cache
+def examples() -> tuple[dict[str, str], ...]:
+    """The example prompts: kind, label, prompt."""
+    return tuple(json.loads(text) for text in EXAMPLES.read_text(encoding="utf-8").splitlines() if text.strip())
+
+
+def language() -> str:
+    """`ko` or `en`: what the browser of the visitor whose event is being handled asks for; English where there is none.
+
+    By the same wish Gradio's parts and the scripts choose theirs.
+    """
+    request = LocalContext.request.get(None)
+    wish = request.headers.get("accept-language") if request else None
+    return "ko" if (wish or "").strip().lower().startswith("ko") else "en"
+
+
+say = gr.I18n(en=english(), ko=texts_ko.PAGE | run_kinds(texts_ko.PAGE))

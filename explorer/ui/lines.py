@@ -33,7 +33,7 @@ from __future__ import annotations
 import codecs
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -62,11 +62,12 @@ def header(
     here: bool = True,
     imported: bool = False,
     crossed: bool = False,
+    more_notes: Sequence[str] = (),
 ) -> str:
     """The first line of a run: a new one clears the view.
 
     provenance: of a run made before; here: whether its pair is at hand; imported: from a visitor's file; crossed: the draft has
-    a vocabulary of its own (for a run made before its provenance says so).
+    a vocabulary of its own (for a run made before its provenance says so); more_notes: beside those on its settings.
     """
     event = {
         "run": run,
@@ -76,7 +77,7 @@ def header(
         "title": title,
         "prompt": prompt,
         "config": asdict(config),
-        "notes": list(config.notes),
+        "notes": [*config.notes, *more_notes],
     }
     if crossed or (provenance and provenance.cross_tokenizer):
         event["crossed"] = True

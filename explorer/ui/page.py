@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import json
-from pathlib import Path
 from typing import Any
 
 import gradio as gr
@@ -15,22 +14,39 @@ from explorer.ui import texts
 from explorer.ui.backend import Backend
 from explorer.ui.compare import compare_tab
 from explorer.ui.controls import ADVANCED, Explore, control, page_knobs, pair_label
-from explorer.ui.languages import say
+from explorer.ui.languages import examples, say
 from explorer.ui.learn import CHOSEN, TELL, learn_tab, lesson_slot
 from explorer.ui.links import LOOSE_KNOBS, SCRIPT, link_controls
+from explorer.ui.paces import Paces
 from explorer.ui.recordings import Recording, recordings
 from explorer.ui.runview import run_view
+from explorer.ui.train import train_tab
 from explorer.ui.tune import tune_tab
 from explorer.ui.visitors import Visitors
 from explorer.ui.warmup import Warmup
 
-EXAMPLES = Path(__file__).parents[2] / "examples" / "prompts.jsonl"
 MODEL = {"concurrency_id": "model", "concurrency_limit": 1}  # one run at a time, whoever asks
 QUIET = {"show_progress": "hidden", "api_visibility": "private"}  # of small events
 
 # On a phone the settings would push the text off the first screen.
 _NARROW = "() => { if (innerWidth < 768) document.querySelector('#settings > button[aria-expanded=true], #settings > button.open')?.click(); }"
-_TOGGLE = "() => { document.body.classList.toggle('dark'); }"
+# A choice of light or dark is kept where the browser lets a page keep anything; else the system decides, as before.
+_TOGGLE = """() => {
+  const dark = document.body.classList.toggle("dark");
+  try { localStorage.setItem("explorer-theme", dark ? "dark" : "light"); } catch { /* a frame without storage */ }
+}"""
+_KEPT_THEME = """() => {
+  try {
+    const kept = localStorage.getItem("explorer-theme");
+    if (kept && !new URLSearchParams(location.search).has("__theme")) document.body.classList.toggle("dark", kept === "dark");
+  } catch { /* a frame without storage */ }
+}"""
+# What a refusal was about is being mended: its message goes.
+_MENDED = """() => {
+  const drop = () => document.querySelectorAll(".toast-body.error [data-testid=toast-close]").forEach((close) => close.click());
+  for (const event of ["input", "change", "explorer-controls"]) document.addEventListener(event, drop, true);
+  document.addEventListener("click", ({ target }) => { if (target.closest?.("button.primary")) drop(); }, true);
+}"""
 
 # Thresholds move without the server: the view hears of every control at once, and judges the rounds it shows again.
 _TELL = """(...values) => {
@@ -43,6 +59,8 @@ _WANTED = "() => document.querySelector('#run-view .run-view').wanted"
 _CONFIGURED = "(...now) => document.querySelector('#run-view .run-view').configured(now)"
 _REFUSED = "() => { document.dispatchEvent(new CustomEvent('explorer-refused')); }"
 _KEEP = "() => { document.querySelector('#download').click(); }"
+_WHOLE = "(file) => { document.querySelector('#run-view .run-view').fetchPage(file?.url); }"
+_CHARTED = "() => { document.querySelector('#run-view .run-view').charted(); }"
 
 
 def build_page(
@@ -62,21 +80,25 @@ def build_page(
     handlers = cb.Callbacks(backend, recorded, local_folders)
     opened = recorded[0] if recorded else None
     with gr.Blocks(title=texts.TITLE, analytics_enabled=False, delete_cache=(3600, 86400)) as page:
-        session = gr.State(cb.Session(recording=opened.name if opened else ""))
+        session = gr.State(cb.Session(shown=opened.name if opened else ""))
         with gr.Row(elem_id="masthead"):
             with gr.Column(scale=1, min_width=0, elem_id="title"):  # Gradio translates one text of a value
                 gr.HTML(f"<h1>{say('TITLE')}</h1>")
                 gr.HTML(f"<p class='lead'>{say('LEAD')}</p>")
             toggle = gr.Button(say("THEME_TOGGLE"), size="sm", variant="secondary", elem_id="theme-toggle")
         toggle.click(None, js=_TOGGLE, api_visibility="private")
-        with gr.Tabs(selected="explore", elem_id="views") as views:
+        with gr.Tabs(selected="explore", overflow_behavior="wrap", elem_id="views") as views:
             explore = _explore(backend, handlers, session, opened, views)
-            compare_tab(backend, explore, MODEL)
-            tune_tab(backend, recorded, explore, views, MODEL)
+            paces = Paces(recorded)
+            compare_tab(backend, explore, MODEL, paces)
+            tune_tab(backend, explore, views, MODEL, paces)
+            if backend.loan_seconds is None:  # no loan is long enough to train in
+                train_tab(backend, explore, views)
             learn_tab()
         views.change(None, js=TELL, **SCRIPT)
         page.load(Warmup(backend, warm).watch, None, [explore.readiness], concurrency_limit=None, **QUIET)
-        page.load(None, js=_NARROW, api_visibility="private")
+        for script in (_KEPT_THEME, _NARROW, _MENDED):
+            page.load(None, js=script, api_visibility="private")
         _api(handlers)
         Visitors().attend(page)
     page.queue(max_size=32)
@@ -102,16 +124,11 @@ def _explore(
             with gr.Column(scale=0, min_width=150, elem_id="run-buttons"):
                 run = gr.Button(say("RUN"), variant="primary", elem_id="run")
                 stop = gr.Button(say("STOP"), variant="secondary", interactive=False, elem_id="stop")
-        examples = _examples()
-        gr.Examples(
-            [[example["prompt"]] for example in examples],
-            [prompt],
-            example_labels=[example["label"] for example in examples],
-            label=say("EXAMPLES_LABEL"),
-            cache_examples=False,
-            elem_id="examples",
-            api_visibility="private",
-        )
+        with gr.Row(elem_id="examples"):
+            gr.HTML(f"<span>{say('EXAMPLES_LABEL')}</span>", elem_id="examples-label")
+            for example in examples():
+                fill = f"() => {json.dumps(example['prompt'])}"
+                gr.Button(say(f"example.{example['kind']}"), size="sm").click(None, None, prompt, js=fill, **SCRIPT)
         with gr.Row(elem_id="work"):
             with gr.Column(scale=0, min_width=296, elem_id="rail"):
                 lesson_slot()
@@ -119,7 +136,7 @@ def _explore(
                     controls, pair, preset, baseline, notes, readiness = _settings(backend, opened)
             with gr.Column(scale=1, min_width=0, elem_id="main"):
                 picker = gr.Dropdown(
-                    [(recording.label, recording.name) for recording in recorded],
+                    [(cb.recorded_label(recording), recording.name) for recording in recorded],
                     value=opened.name if opened else None,
                     label=say("RECORDINGS_LABEL"),
                     visible=bool(recorded),
@@ -155,16 +172,19 @@ def _explore(
             )
         stop.click(handlers.stop, [session], [stop], queue=False, **QUIET)
         opening = [view, prompt, pair, *knob_inputs, download, charts]
-        picker.input(handlers.open_recording, [session, picker], opening, queue=False, **QUIET)
-        # A run that a link names, or that a visitor's file holds.
+        # Chosen, or named by a link, or held by a visitor's file.
         found = [picker, *opening]
-        view.linked(handlers.open_linked, [session], found, queue=False, **QUIET)
+        picker.input(handlers.pick_recording, [session, picker], found, concurrency_limit=None, **QUIET)
+        view.linked(handlers.open_linked, [session], found, concurrency_limit=None, **QUIET)
         read = view.opened(handlers.open_file, [session], found, concurrency_limit=None, **QUIET)
         read.failure(None, js=_REFUSED, api_visibility="private")
         view.configured(None, [pair, *knob_inputs], [pair, *knob_inputs], js=_CONFIGURED, **SCRIPT)
         view.keep(None, js=_KEEP, api_visibility="private")
+        view.whole(None, [download], None, js=_WHOLE, **SCRIPT)
+        # A visitor's own record is not kept here: the view sends it along.
+        charts.expand(None, js=_CHARTED, **SCRIPT)
+        view.charted(handlers.charts, [session], [plot], concurrency_limit=None, **QUIET)
         view.tab(None, None, [views], js=CHOSEN, **SCRIPT)
-        charts.expand(handlers.charts, [session], [plot], queue=False, **QUIET)
 
         rule = [controls[name] for name in RULE_KNOBS]
         presets = json.dumps({name: preset.settings for name, preset in PRESETS.items()})
@@ -173,7 +193,7 @@ def _explore(
         link_controls(controls, preset)
         view.wanted(None, None, rule, js=_WANTED, **SCRIPT)
         view.settled(cb.notes_html, knob_inputs, [notes], queue=False, **QUIET)
-    return Explore(prompt, pair, controls, readiness)
+    return Explore(session, prompt, pair, controls, readiness)
 
 
 def _settings(backend: Backend, opened: Recording | None) -> tuple[Any, ...]:
@@ -226,10 +246,6 @@ def _api(handlers: cb.Callbacks) -> None:
     lines = [f"{knob.name} ({knob.range_text}): {knob.help}" for knob in page_knobs()]
     gr.api(run, api_name="run", api_description=texts.API_DESCRIPTION + " " + " ".join(lines), **MODEL)
     gr.api(cb.api_judge, api_name="judge", api_description=texts.API_JUDGE, concurrency_limit=None)
-
-
-def _examples() -> list[dict[str, str]]:
-    return [json.loads(text) for text in EXAMPLES.read_text(encoding="utf-8").splitlines() if text.strip()]
 
 
 def _preset_label(name: str) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 from explorer.config import DecodeConfig
 from explorer.errors import UserError
 from explorer.trace import Trace
-from explorer.ui import lines, texts
+from explorer.ui import lines
 from explorer.ui.report import end_event
 
 log = logging.getLogger(__name__)
@@ -24,7 +24,8 @@ class Recording:
     """One recorded run, ready to be shown: `text` is the whole run as `lines.py` writes it."""
 
     name: str
-    label: str
+    short: str  # the beginning of the prompt
+    title: str  # of the pair
     pair: str
     prompt: str
     config: DecodeConfig
@@ -71,7 +72,8 @@ def _recording(path: Path, trace: Trace, titles: Mapping[str, str], ready: Colle
     short = short if len(short) <= LABEL_LENGTH else short[: LABEL_LENGTH - 1].rstrip() + "…"
     return Recording(
         name=path.stem,
-        label=texts.RECORDING_LABEL.format(prompt=short, pair=title),
+        short=short,
+        title=title,
         pair=pair,
         prompt=prompt,
         config=trace.config,

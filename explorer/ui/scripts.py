@@ -10,7 +10,7 @@ from pathlib import Path
 from explorer.config import ENTROPY_MAXIMUM, RULE_KNOBS, THETA_OF_MEASURE, Knob, knobs
 from explorer.terminal import LETTERS
 from explorer.trace import EVIDENCE
-from explorer.ui import texts, texts_ko, texts_learn, texts_learn_ko
+from explorer.ui import messages_ko, texts, texts_ko, texts_learn, texts_learn_ko
 from explorer.verdicts import LOOSE_RULES
 
 ASSETS = Path(__file__).parents[2] / "assets"
@@ -21,6 +21,7 @@ PURE = (
     "figures.js",
     "link.js",
     "export.js",
+    "told.js",
     "steps.js",
 )  # know no page: they also run under node
 SCRIPTS = (
@@ -70,6 +71,7 @@ def constants() -> str:
         "THETA_OF_MEASURE": THETA_OF_MEASURE,
         "KNOBS": {knob.name: _limits(knob) for knob in page_knobs()},
         "IMPORT_LIMIT": IMPORT_LIMIT,
+        "NOTES": messages_ko.NOTES,
         "PAGE": source("alone.html"),
         "STYLES": styles(),
     }

@@ -8,6 +8,65 @@ from __future__ import annotations
 
 from typing import Any
 
+# What the server fills in itself, under the names of texts.py.
+ERROR_TITLE = "실행하지 않았습니다"
+FAILED_TITLE = "실행에 실패했습니다"
+IMPORT_TITLE = "열지 못했습니다"
+IMPORT_REFUSED = "{name}: 실행 기록이 아닙니다. {reason}"
+UNEXPECTED = "실행에 실패했습니다: {error}. 페이지는 계속 쓸 수 있습니다. 자세한 내용은 서버 로그에 있습니다."
+DISK_FULL = "서버의 디스크가 가득 차서 저장할 수 없습니다. 페이지는 계속 쓸 수 있습니다."
+OUT_OF_MEMORY = (
+    "메모리가 부족합니다. 예산이나 초안 길이를 줄이거나 더 작은 모델 쌍을 고르세요. 페이지는 계속 쓸 수 있습니다."
+)
+CHARTS = {
+    "seconds": "라운드별 시간(초), 측정; 프리필 제외",
+    "entropies": "모든 불일치의 두 엔트로피",
+    "round": "라운드",
+    "normalized": "정규화 엔트로피",
+    "top3": "상위 3개 엔트로피, nat",
+    "place": "라운드 {round}, 위치 {position}",
+    "lengths": "라운드별 초안 길이",
+    "tokens": "초안 토큰",
+    "kept": "유지",
+    "not_kept": "유지되지 않음",
+    "calibration": "이 실행에서 PACER의 예측: 예측과 실제 유지 비율; 원이 클수록 토큰이 많음",
+    "scored": "점수를 매긴 토큰",
+    "holds": "예측이 맞는 선",
+    "predicted": "예측한 수락률",
+    "kept_share": "유지된 비율",
+    "bin": "{low:.1f}~{high:.1f}: 토큰 {count}개",
+}
+PACES = {
+    "here": "이 컴퓨터의 최근 실행",
+    "recorded": "다른 곳에서 기록한 실행({device}). 이 컴퓨터와 다를 수 있음",
+}
+TUNE_EXPECTED = {
+    "plan": "최대 {tokens}토큰의 프롬프트 {prompts}개, 점 {points}개.",
+    "about": "예상 시간: {minutes}. 모델링의 근거: {source}.",
+    "minute": "약 1분",
+    "minutes": "약 {minutes}분",
+    "unknown": "첫 프롬프트가 끝나기 전에는 걸리는 시간을 알 수 없습니다.",
+}
+TUNE_MEASURING = "라운드 {rounds}개"
+COMPARE_EXPECTED = {
+    "plan": "각각 최대 {tokens}토큰의 실행 세 번.",
+    "about": "텍스트가 예산을 다 쓸 때의 예상 시간: {time}. 모델링의 근거: {source}.",
+    "seconds": "약 {seconds}초",
+    "minutes": "약 {minutes}분",
+    "unknown": "첫 비교 전에는 걸리는 시간을 알 수 없습니다.",
+}
+
+TRAIN_EXPECTED = {
+    "plan": "최대 {tokens}토큰의 텍스트 {texts}개, 에포크 {epochs}회.",
+    "kept": "그중 {texts}개는 이미 수집했습니다.",
+    "about": "예상 시간: {time}. 모델링의 근거: {source}.",
+    "minute": "약 1분",
+    "minutes": "약 {minutes}분",
+    "here": "이 컴퓨터의 최근 학습",
+    "reference": "다른 곳의 학습({device}). 이 컴퓨터와 다를 수 있음",
+    "unknown": "첫 텍스트가 끝나기 전에는 걸리는 시간을 알 수 없습니다.",
+}
+
 PAGE: dict[str, str] = {
     "TITLE": "추측 디코딩 탐색기",
     "LEAD": "빠른 초안 모델이 토큰 여러 개를 앞서 추측하고, 목표 모델이 이를 한 번에 검증합니다. 추측한 토큰이 각각 어떻게 되었는지 색과 기호로 보여 줍니다. 보류는 FLy의 결과로, 목표 모델이라면 고르지 않았을 토큰이지만 목표 모델이 확신하지 못하고 초안이 잘 이어져 유지한 것입니다.",
@@ -15,6 +74,16 @@ PAGE: dict[str, str] = {
     "PROMPT_PLACEHOLDER": "질문을 입력하거나 아래 예시를 고르세요.",
     "EXAMPLES_LABEL": "예시",
     "RECORDINGS_LABEL": "기록된 실행",
+    "RUN_POLICY": "길이 {policy}",
+    "OWN_RUN": "내 실행",
+    "OWN_FILE": "내 파일의 실행",
+    "example.story": "짧은 이야기",
+    "example.explain": "쉬운 설명",
+    "example.code": "간단한 코드",
+    "example.list": "목록",
+    "example.letter": "편지",
+    "example.arithmetic": "단계별 계산",
+    "example.repeat": "반복",
     "RUN": "실행",
     "STOP": "중지",
     "DOWNLOAD": "실행 기록 내려받기(JSON)",
@@ -152,6 +221,19 @@ PAGE: dict[str, str] = {
     "TUNE_LOST": "잃는 정답 수, 최대",
     "TUNE_CSV": "표(CSV)",
     "TUNE_JSON": "스윕 전체(JSON)",
+    "TRAIN": "학습",
+    "TRAIN_LEAD": "PACER는 작은 층 하나가 더는 유지되지 않을 것으로 예측하는 곳에서 초안을 끝냅니다. 여기서 모델 쌍에 맞는 그런 층을 만듭니다. 목표 모델이 프롬프트에 답하면 초안 모델이 답의 모든 자리에서 답을 따라, 또 답에서 벗어나 초안을 쓰고, 층은 그 토큰 중 어느 것이 유지될지를 배웁니다.",
+    "TRAIN_RULE": "유지를 정하는 규칙",
+    "TRAIN_RULE_INFO": "층은 이 규칙의 결과를 예측합니다. FLy는 목표 모델에 갈래까지 물어보므로 더 오래 걸립니다.",
+    "TRAIN_RULES.exact": "정확히 일치",
+    "TRAIN_RULES.fly": "FLy(느슨한 검증)",
+    "TRAIN_SHARDS": "수집할 텍스트 수",
+    "TRAIN_SHARDS_INFO": "처음 16개는 학습에 쓰지 않습니다. 여기의 모든 수치는 그 텍스트의 것입니다.",
+    "TRAIN_TOKENS": "텍스트당 최대 토큰 수",
+    "TRAIN_EPOCHS": "에포크",
+    "TRAIN_RUN": "학습 시작",
+    "TRAIN_CANCEL": "취소",
+    "TRAIN_FILE": "층과 카드(zip)",
     "LEARN": "수업",
     "LEARN_LEAD": "기록된 실행을 따라 짧게 걷습니다. 한 번에 토큰 하나에서 시작해 나만의 임계값까지. 보이는 것은 모두 이 페이지 자체의 화면이고, 질문마다 그 안의 무언가를 움직여 답합니다.",
     "LEARN_NONE": "수업에 쓰는 기록된 실행이 이 설치본에 없습니다.",
@@ -660,4 +742,82 @@ COMPARE_VIEW: dict[str, Any] = {
     "same_settings": "A와 B의 설정이 같습니다.",
     "knobs": {"rule": "규칙", "entropy": "척도", "theta": "θ", "window": "W", "window_includes_mismatch": "윈도우에 불일치 포함", "typical_epsilon": "전형적 수락 ε", "typical_delta": "전형적 수락 δ", "top_k": "상위 k", "margin": "차점 한도", "kl_limit": "KL 한도", "kl_confidence": "KL 확신 한도", "drafter": "초안 생성기", "length": "길이 정책", "draft_length": "초안 길이 K", "block_size": "블록 크기", "threshold": "임계값", "growth": "증가율", "statistic": "통계", "least_draft": "최소 초안 길이", "phrases": "후보 구절", "phrase_length": "구절 길이", "phrase_window": "동시에 만드는 구절", "schedule": "진행 방식"},
     "values": {"fly": "FLy", "typical": "전형적 수락", "topk": "상위 k개", "margin": "근소한 차점", "kl": "KL 한도", "exact": "정확히 일치", "autoregressive": "목표 모델 단독", "normalized": "정규화", "top3": "상위 3개", "true": "예", "false": "아니오"},
+}  # fmt: skip
+
+TRAIN_VIEW: dict[str, Any] = {
+    "locale": "ko-KR",
+    "empty": "먼저 수집하며 대부분의 시간이 여기에 듭니다. 손실과 보정이 에포크마다 여기에 그려집니다. 취소해도 수집한 것은 남고, 다음 학습은 거기서 이어집니다.",
+    "idle": "준비됨.",
+    "progress": "진행",
+    "phases": {
+        "preparing": "차례를 기다리는 중",
+        "loading": "모델 불러오는 중",
+        "collecting": "수집 중",
+        "training": "학습 중",
+        "choosing": "설정 고르는 중: 이 컴퓨터의 시간을 재고 모든 정책을 재현합니다",
+        "done": "완료: 층이 준비되었습니다",
+        "stopped": "중지됨, 수집한 것은 남아 있습니다",
+        "failed": "실패",
+    },
+    "collected": "텍스트 {all}개 중 {texts}개, 토큰 {rows}개, 초안 모델이 그중 {share}에서 일치",
+    "steps": "에포크 {all}회 중 {epoch}회째, 손실 {loss}",
+    "left": "남은 시간 약 {left}",
+    "left_collecting": "남은 시간 약 {left}, 그 뒤 학습",
+    "seconds": "{count}초",
+    "minutes": "{count}분",
+    "rules": {"exact": "정확히 일치", "fly": "FLy, θ {theta}, W {window}"},
+    "what": {
+        "title": "무엇을 기대할 수 있나",
+        "text": "몇 분 만에 만든 층은 한 종류의 프롬프트에서 토큰 몇천 개를 보았을 뿐입니다. 주로 초안 모델 자신의 확률을 믿을 수 있는 수로 바꾸는 법을 배웁니다. 그 확률보다 더 많이 알기를 기대할 수는 없으며, 실제로 그런지는 수치가 말해 줍니다. 정확히 일치 규칙에서는 텍스트를 바꿀 수 없고 초안이 끝나는 곳만 바꿉니다. 그것이 더 빠른지는 모델 쌍에 달려 있습니다. 모든 텍스트에 한 길이가 맞는다면 어떤 층도 이길 수 없습니다.",
+    },
+    "loss": {
+        "title": "손실",
+        "lead": "초안 토큰당 교차 엔트로피, 측정. 선: 학습, 단계별. 원: 학습에 쓰지 않은 텍스트, 학습 전과 에포크마다. 학습 전의 층은 초안 모델 자신의 확률과 같은 값을 냅니다.",
+        "numbers": "숫자로 보기",
+        "epoch": "에포크",
+        "held_out": "미학습 텍스트",
+        "training": "학습, 평균",
+        "now": "에포크 {epoch}: 미학습 텍스트 손실 {loss}",
+    },
+    "calibration": {
+        "title": "보정",
+        "lead": "학습에 쓰지 않은 텍스트에서 예측과 실제 유지 비율, 측정. 원이 클수록 토큰이 많습니다. 대각선 위에서는 예측이 맞습니다. 빈 원: 초안 모델 자신의 확률의 곱. 채운 원: 에포크 {epoch} 뒤의 층.",
+        "numbers": "숫자로 보기",
+        "who": "예측",
+        "layer": "층",
+        "own": "초안 자신",
+        "bin": "예측 구간",
+        "count": "토큰",
+        "mean": "평균 예측",
+        "kept": "유지",
+        "axis_x": "예측",
+        "axis_y": "유지",
+    },
+    "figures": {
+        "title": "미학습 텍스트의 수치",
+        "lead": "학습에 쓰지 않은 텍스트의 라운드 {rounds}개에서 측정. AUC: 유지된 토큰이 그렇지 않은 토큰보다 높게 매겨질 확률. 같은 위치 AUC: 라운드의 같은 자리에 있는 토큰끼리. 브라이어: 평균 제곱 오차, 작을수록 좋음.",
+        "name": "예측",
+        "auc": "AUC(수신자 곡선)",
+        "within": "같은 위치 AUC",
+        "brier": "브라이어",
+        "layer": "이 층",
+        "probs": "초안 모델이 준 토큰 확률",
+        "survival": "라운드 동안 그 확률의 곱",
+    },
+    "replayed": {
+        "title": "이득이 있을까?",
+        "lead": "각 정책의 가장 좋은 설정을 학습에 쓰지 않은 텍스트에서, 이 컴퓨터에서 잰 시간({costs})으로 재현했습니다. 설정은 텍스트의 절반에서 고르고 속도는 나머지 절반의 것입니다. 재현은 측정이 아닙니다. 측정하려면 탐색 탭에서 실행하세요.",
+        "policy": "정책",
+        "setting": "설정",
+        "speed": "초당 토큰, 재현",
+        "tau": "통과당 토큰(τ)",
+        "drafted": "라운드당 초안",
+        "names": {"plain": "일반 그리디", "fixed": "고정 길이", "confidence": "확률", "heuristic": "휴리스틱", "pacer": "이 층을 쓴 PACER", "oracle (an upper bound)": "신탁: 유지될 만큼만 초안"},
+        "faster": "재현한 속도로는 이 층을 쓴 PACER가 가장 좋은 고정 길이의 {times}배입니다.",
+        "slower": "재현한 속도로는 이 층을 쓴 PACER가 가장 좋은 고정 길이보다 빠르지 않습니다({times}배). 이 텍스트에서는 이득이 없습니다.",
+    },
+    "use": "지금 쓰기",
+    "drop": "그만 쓰기",
+    "used": "길이 정책 PACER와 이 모델 쌍을 쓰는 내 실행은 이 층을 씁니다. 다른 사람의 실행은 쓰지 않습니다.",
+    "chosen": "재현으로 고른 설정: t {threshold}, ρ {growth}, b {block_size}, K {draft_length}.",
 }  # fmt: skip

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from typing import Any
 
 import gradio as gr
@@ -14,7 +13,7 @@ from explorer.ui import texts, texts_ko, tuning
 from explorer.ui.backend import Backend
 from explorer.ui.controls import Explore, control, pair_label
 from explorer.ui.languages import say
-from explorer.ui.recordings import Recording
+from explorer.ui.paces import Paces
 from explorer.ui.scripts import source, spoken
 
 SCRIPTS = ("dom.js", "summary.js", "heatmap.js", "tune.js")
@@ -34,11 +33,9 @@ def script() -> str:
     return "\n".join([spoken(texts.TUNE_VIEW, texts_ko.TUNE_VIEW), *(source(name) for name in SCRIPTS)])
 
 
-def tune_tab(
-    backend: Backend, recorded: Sequence[Recording], explore: Explore, views: gr.Tabs, model: dict[str, Any]
-) -> None:
+def tune_tab(backend: Backend, explore: Explore, views: gr.Tabs, model: dict[str, Any], paces: Paces) -> None:
     """Build the tab. explore: whose controls take over a point; views: the tabs; model: event options of work on models."""
-    handlers = tuning.Tuning(backend, recorded)
+    handlers = tuning.Tuning(backend, paces)
     pairs = backend.pairs()
     table = {knob.name: knob for knob in knobs()}
     limit = Limit()

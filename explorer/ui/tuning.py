@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import secrets
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,11 +20,12 @@ from explorer.errors import UserError
 from explorer.prompts import CHECKABLE, EXAMPLES, PromptItem, read_prompts, typed_prompts
 from explorer.ui import sweep_lines, texts
 from explorer.ui.backend import Backend
-from explorer.ui.callbacks import PROMPT_LIMIT, failure, file_part, message_of, refusal
+from explorer.ui.callbacks import PROMPT_LIMIT, failure, file_part, message_of, note, refusal
 from explorer.ui.controls import config_of
 from explorer.ui.limits import UPLOAD_LIMIT
 from explorer.ui.lines import line
-from explorer.ui.recordings import Recording
+from explorer.ui.messages import told, words
+from explorer.ui.paces import Paces
 from explorer.ui.scripts import page_knobs
 
 PROGRESS_SECONDS = 0.5  # between two lines of progress
@@ -79,36 +79,32 @@ class Plan:
 class Tuning:
     """The Tune tab's event handlers over one backend."""
 
-    def __init__(self, backend: Backend, recorded: Sequence[Recording] = ()):
+    def __init__(self, backend: Backend, paces: Paces | None = None):
         self._backend = backend
         self._titles = {pair.name: pair.title for pair in backend.pairs()}
-        self._recorded = recorded
-        self._paces: dict[str, Pace] = {}  # by pair: of the last sweep on this machine
-        self._recorded_paces: dict[str, Pace | None] = {}  # as far as they were asked for
+        self._paces = paces or Paces()
 
     def expected(self, *form: Any) -> str:
         """What the form asks for and how long that will take, or what is wrong with it; our own text, escaped."""
         try:
             plan = read_plan(self._titles, *form)
         except UserError as error:
-            return _note(str(error), "note wrong")
-        words = texts.TUNE_EXPECTED
-        text = words["plan"].format(prompts=len(plan.items), points=plan.cells, tokens=plan.base.max_new_tokens)
-        pace, here = self._paces.get(plan.pair), True
-        if pace is None:
-            pace, here = self._recorded_pace(plan.pair), False
-        if pace is None:
-            return _note(f"{text} {words['unknown']}", "quiet")
+            return note(told(str(error)), "note wrong")
+        said = words().TUNE_EXPECTED
+        text = said["plan"].format(prompts=len(plan.items), points=plan.cells, tokens=plan.base.max_new_tokens)
+        known = self._paces.of(plan.pair)
+        if known is None:
+            return note(f"{text} {said['unknown']}", "quiet")
+        pace, source = known
         seconds = pace.sweep_seconds(len(plan.items), plan.base.max_new_tokens, plan.lengths)
-        minutes = words["minute"] if seconds < 90 else words["minutes"].format(minutes=round(seconds / 60))
-        source = words["swept"] if here else words["recorded"].format(device=pace.device)
-        notes = [
-            note
+        minutes = said["minute"] if seconds < 90 else said["minutes"].format(minutes=round(seconds / 60))
+        cautions = [
+            told(caution)
             for length in plan.lengths
-            for note in replace(plan.base, window=max(plan.windows), draft_length=length).notes
+            for caution in replace(plan.base, window=max(plan.windows), draft_length=length).notes
         ]
-        return _note(f"{text} {words['about'].format(minutes=minutes, source=source)}", "quiet") + "".join(
-            _note(note, "note") for note in dict.fromkeys(notes)
+        return note(f"{text} {said['about'].format(minutes=minutes, source=source)}", "quiet") + "".join(
+            note(caution, "note") for caution in dict.fromkeys(cautions)
         )
 
     def prepare(self, session: TuneSession, nats: Any, lost: Any, *form: Any) -> tuple[Any, ...]:
@@ -155,7 +151,7 @@ class Tuning:
             return gr.skip()
         if not session.points:
             return gr.skip()
-        session.text += sweep_lines.choice(session.points, session.limit)
+        session.text += sweep_lines.choice(session.points, session.limit, told)
         return session.text
 
     def pair_of(self, session: TuneSession) -> Any:
@@ -178,12 +174,6 @@ class Tuning:
 
     def _points(self, plan: Plan) -> tuple[DecodeConfig, ...]:
         return self._backend.points(plan.base, plan.thetas, plan.windows, plan.lengths)
-
-    def _recorded_pace(self, pair: str) -> Pace | None:
-        if pair not in self._recorded_paces:
-            mine = next((recording for recording in self._recorded if recording.pair == pair), None)
-            self._recorded_paces[pair] = Pace.of_run(mine.trace()) if mine else None
-        return self._recorded_paces[pair]
 
     def _stream(self, session: TuneSession, lines: Iterator[str]) -> Iterator[tuple[Any, ...]]:
         """Send the lines of some work as they come about, then the files of what is swept by then."""
@@ -221,7 +211,7 @@ class Tuning:
             return
         yield line({"phase": "running"})
         done: list[PromptRuns] = []
-        started, told, passes = monotonic(), 0.0, 0
+        started, told_at, passes = monotonic(), 0.0, 0
         steps = self._backend.sweep(pair, plan.items, points)
         try:
             for step in steps:
@@ -230,11 +220,11 @@ class Tuning:
                     session.sweep = Sweep(pair.provenance(), points, tuple(done), partial=len(done) < len(plan.items))
                     session.points = points_of(session.sweep)
                     yield sweep_lines.done(session.sweep, session.points)
-                    yield sweep_lines.choice(session.points, session.limit)
+                    yield sweep_lines.choice(session.points, session.limit, told)
                 elif step is not None:
                     passes = step
-                if monotonic() - told >= PROGRESS_SECONDS and len(done) < len(plan.items):
-                    told, seconds = monotonic(), monotonic() - started
+                if monotonic() - told_at >= PROGRESS_SECONDS and len(done) < len(plan.items):
+                    told_at, seconds = monotonic(), monotonic() - started
                     left = max(seconds / len(done) * len(plan.items) - seconds, 0) if done else None
                     yield sweep_lines.progress(passes, len(done) + 1, seconds, left)
                 else:
@@ -246,8 +236,7 @@ class Tuning:
         if session.sweep is None:
             yield line({"phase": "stopped"})
             return
-        if pace := Pace.of_sweep(session.sweep):
-            self._paces[plan.pair] = pace
+        self._paces.learn(plan.pair, Pace.of_sweep(session.sweep))
         yield sweep_lines.end(session.sweep, "stopped" if session.sweep.partial else "done")
 
     def _measure(self, session: TuneSession) -> Iterator[str]:
@@ -256,7 +245,7 @@ class Tuning:
         if pair is None:
             yield line({"phase": "stopped"})
             return
-        told = 0.0
+        told_at = 0.0
         steps = self._backend.measure(pair, sweep, sorted({0, session.measuring}))
         try:
             for step in steps:
@@ -270,9 +259,9 @@ class Tuning:
                 if session.stopping:
                     yield line({"phase": "stopped"})
                     return
-                if step is not None and monotonic() - told >= PROGRESS_SECONDS:
-                    told = monotonic()
-                    yield line({"phase": "measuring", "message": texts.TUNE_MEASURING.format(rounds=step)})
+                if step is not None and monotonic() - told_at >= PROGRESS_SECONDS:
+                    told_at = monotonic()
+                    yield line({"phase": "measuring", "message": words().TUNE_MEASURING.format(rounds=step)})
                 else:
                     yield ""
         finally:
@@ -289,7 +278,7 @@ class Tuning:
             if session.stopping:
                 loading.close()
                 return None
-            yield line({"phase": "loading", "message": message}) if message else ""
+            yield line({"phase": "loading", "message": told(message)}) if message else ""
 
 
 # Reading the form -----------------------------------------------------------------------------------------------------
@@ -388,7 +377,3 @@ def _numbers(name: str, value: Any) -> tuple[float, ...]:
 def _buttons(running: bool) -> tuple[Any, Any]:
     """Run and Cancel."""
     return gr.update(interactive=not running), gr.update(interactive=running)
-
-
-def _note(text: str, tone: str) -> str:
-    return f"<p class='{tone}'>{html.escape(text)}</p>"

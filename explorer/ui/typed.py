@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from explorer.engine.registry import CROSS_TOKENIZER, KnownPair, find_pair, is_here, public_name
+from explorer.engine.weights import local_path
 from explorer.errors import UserError
 from explorer.ui import texts
 
@@ -21,7 +20,7 @@ def typed_pair(name: str, local_folders: bool) -> KnownPair:
     known = find_pair(name)
     missing = [str(side) for side in known.sides.values() if not is_here(side)]
     if not local_folders:
-        missing += [str(side) for side in known.sides.values() if isinstance(side, str) and Path(side).exists()]
+        missing += [str(side) for side in known.sides.values() if isinstance(side, str) and local_path(side)]
     if missing:
         raise UserError(texts.TYPED_MISSING.format(name=" / ".join(missing)))
     return known

@@ -49,7 +49,10 @@ def test_sides_take_explores_settings_and_the_measure_brings_its_theta(story, vi
     page = visit(story)
     page.fill("#knob-theta input[type=number]", "0.17")
     page.press("#knob-theta input[type=number]", "Tab")
+    page.fill("#prompt textarea", "Tell me.")
     open_compare(page)
+    page.wait_for_function("document.querySelector('#compare-prompt textarea').value === 'Tell me.'")
+    page.wait_for_selector("#compare-expected >> text=Three runs of at most 96 tokens each.")
     page.click("#a-adopt")
     page.wait_for_function("document.querySelector('#a-theta input[type=number]').value === '0.17'")
     assert page.is_checked("#a-rule label:has-text('FLy') input")
@@ -60,6 +63,12 @@ def test_sides_take_explores_settings_and_the_measure_brings_its_theta(story, vi
     page.click("#b-preset input")
     page.locator("[role=option]", has_text="Released code").click()
     page.wait_for_function("document.querySelector('#b-window input[type=number]').value === '6'")
+    page.fill("#compare-prompt textarea", "Mine.")
+    page.click("button[role=tab]:has-text('Explore')")
+    page.fill("#prompt textarea", "Another.")
+    open_compare(page)
+    page.wait_for_timeout(300)
+    assert page.input_value("#compare-prompt textarea") == "Mine.", "a prompt of one's own here stays"
 
 
 def test_a_refusal_names_the_side(story, visit):

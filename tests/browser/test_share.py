@@ -322,6 +322,8 @@ def test_the_saved_page_opens_from_a_file_and_judges_again(recorded, visit, alon
     name, data = saved(page, "Page without a server, HTML")
     assert name == "a.html"
     page = alone(data.decode())
+    name, record = saved(page, "Whole record, JSON")
+    assert (name, Trace.from_json(json.loads(record))) == ("a.json", make_trace(blocks=True))
     assert "Tell a story." in page.inner_text(".alone-prompt")
     assert page.locator(".strip .tok").count() == 31
     assert place(page) == "Round 1 of 6"
@@ -456,8 +458,10 @@ def test_a_visitors_record_is_shown_like_a_recorded_run(recorded, visit):
     assert page.input_value("#prompt textarea") == "Mine."
     wait_for_knob(page, "theta", "0.1")
     assert "not kept on the server" in page.inner_text(".share-message")
-    assert page.input_value("#recordings input") == ""
-    assert not page.is_visible("#charts")
+    assert page.input_value("#recordings input") == "From your file"
+    page.click("#charts > button")
+    page.wait_for_selector("#plot .js-plotly-plot .main-svg")
+    assert "Every disagreement by both entropies" in page.text_content("#plot")
     _, kept = saved(page, "Whole record, JSON")
     assert kept == data, "the very file"
     page.focus(".strip .tok[tabindex='0']")
@@ -468,7 +472,6 @@ def test_a_visitors_record_is_shown_like_a_recorded_run(recorded, visit):
     page.click("#recordings input")
     page.locator("[role=option]", has_text="Again.").click()
     wait_for_place(page, "Round 1 of 18")
-    assert page.is_visible("#charts")
     name, _ = saved(page, "Whole record, JSON")
     assert name == "b.json"
 
@@ -527,9 +530,19 @@ def test_a_korean_browser_gets_a_korean_page(recorded, visit):
         "button, summary, h1, h3, h4, label > span, [data-testid=block-info], .lane-name, .verdict-name, .means, figcaption",
         "nodes => nodes.filter(n => n.checkVisibility()).map(n => n.innerText.trim()).filter(t => /[A-Za-z]{3}/.test(t))",
     )
-    names = ("FLy", "PACER", "JSON", "CSV", "HTML", "SVG", "PNG", "Gradio", "API", "lighthouse", "nat")
-    examples = page.eval_on_selector_all("#examples button", "nodes => nodes.map(n => n.innerText.trim())")
-    assert [text for text in labels if not HANGUL.search(text) and text not in names and text not in examples] == []
+    names = ("FLy", "PACER", "AdaEDL", "JSON", "CSV", "HTML", "SVG", "PNG", "Gradio", "API", "lighthouse", "nat")
+    assert [text for text in labels if not HANGUL.search(text) and text not in names] == []
+    assert "짧은 이야기" in page.inner_text("#examples")
+    assert "FLy(느슨한 검증), 길이 고정" in page.input_value("#recordings input")
+    # What the server says too: notes on the settings, refusals, charts.
+    set_knob(page, "window", 8)
+    page.wait_for_selector("#notes >> text=아무것도 보류할 수 없어")
+    page.click("#charts > button")
+    page.wait_for_selector("#plot .js-plotly-plot .main-svg >> text=모든 불일치의 두 엔트로피")
+    page.fill("#prompt textarea", " ")
+    page.click("#run")
+    page.wait_for_selector("[data-testid=toast-body] >> text=프롬프트가 비어 있습니다")
+    assert "실행하지 않았습니다" in page.inner_text("[data-testid=toast-body]")
 
 
 def test_a_saved_page_speaks_the_readers_language(alone):

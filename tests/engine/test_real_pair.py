@@ -186,6 +186,17 @@ def test_phrases_and_pearls_schedule_are_plain_greedy(real_pair, oracle):
         assert len(runs[1]) < len(runs[0]), "a pool that has read the answer must save passes"
 
 
+def test_the_shipped_head_is_plain_greedy_and_of_use(real_pair, oracle):
+    """Drafting from the target's own states, and now and then right: a head of another target would never be."""
+    config = dataclasses.replace(EXACT, drafter="features", draft_length=2)
+    kept = 0
+    for prompt in PROMPTS[3:6]:
+        rounds = list(decode(real_pair, list(real_pair.encode(prompt).ids), config))
+        assert_greedy(real_pair, oracle, prompt, [token for round_ in rounds for token in round_.emitted])
+        kept += sum(round_.kept for round_ in rounds)
+    assert kept > 3
+
+
 def test_transformers_own_modules_too(plain, oracle):
     """The plain float32 pair, which is the oracle that the packed one is held to."""
     for prompt in (PROMPTS[8], PROMPTS[35]):

@@ -30,7 +30,12 @@ SETTINGS = {"rule": "exact", "rows": 1, "max_new": 4, "seed": 1}
 @pytest.fixture
 def gather(hand_text, monkeypatch):
     """Collect three shards of hand-made texts into a folder."""
-    monkeypatch.setattr(module, "make_shard", lambda sides, index, *_: [hand_text([True, False, True], seed=index)])
+
+    def make_shard(sides, index, *_):
+        yield 1.0
+        return [hand_text([True, False, True], seed=index)]
+
+    monkeypatch.setattr(module, "_make_shard", make_shard)
     return lambda folder: collect(FakeSides(), folder, range(3), SETTINGS, [], say=lambda line: None)
 
 

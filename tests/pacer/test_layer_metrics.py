@@ -1,9 +1,9 @@
-"""AUC, Brier and calibration on numbers worked by hand."""
+"""AUC and Brier on numbers worked by hand."""
 
 import pytest
 import torch
 
-from explorer.pacer.metrics import auc, auc_within, brier, calibration
+from explorer.pacer.metrics import auc, auc_within, brier
 
 
 def test_auc_counts_pairs_and_halves_ties():
@@ -31,9 +31,6 @@ def test_within_weighs_groups_by_their_pairs():
     assert auc_within(scores, labels, groups) == pytest.approx((1.0 * 1 + 0.0 * 2) / 3)
 
 
-def test_brier_and_calibration():
+def test_brier():
     scores, labels = torch.tensor([0.05, 0.55, 0.58, 1.0]), torch.tensor([0, 1, 0, 1])
     assert brier(scores, labels) == pytest.approx((0.05**2 + 0.45**2 + 0.58**2 + 0) / 4)
-    table = calibration(scores, labels)
-    assert [(row["low"], row["count"], row["kept"]) for row in table] == [(0.0, 1, 0.0), (0.5, 2, 0.5), (0.9, 1, 1.0)]
-    assert table[1]["predicted"] == pytest.approx(0.565)

@@ -13,7 +13,7 @@ from explorer.engine.decode import decode
 from explorer.errors import UserError
 from explorer.pacer.data import draft_at, read_folder, read_shard, walk, write_shard
 from explorer.pacer.layer import PreVerificationLayer
-from explorer.pacer.train import Recipe, collate, loss_of, measure, sample_rounds, train
+from explorer.pacer.train import Recipe, calibrate, collate, loss_of, measure, sample_rounds, train
 
 EXACT = DecodeConfig(rule="exact")
 
@@ -127,6 +127,19 @@ def test_it_learns_what_the_states_say(make_pair, learnable, tmp_path):
     assert figures["auc_within_offset"] > 0.95 > 0.6 > figures["auc_within_offset_survival"]
     assert figures == measure(layer, learnable(8, 2), RECIPE, frozenset()) | {"epoch": figures["epoch"]}
     assert (tmp_path / "log.jsonl").read_text().count("loss_held_out") == RECIPE.epochs
+
+
+@pytest.mark.parametrize("probability", [True, False])
+def test_it_starts_from_what_is_kept(make_pair, learnable, probability):
+    """A pair that drafts for itself keeps nearly everything however small the product of the probabilities is: a layer that says
+    the product from the start unlearns that for epochs."""
+    layer, rounds = fresh(make_pair, probability=probability), sample_rounds(learnable(24, 1), RECIPE, frozenset(), random.Random(0))
+    rounds = [(round_, len(round_)) for round_, _ in rounds]
+    rounds[0] = rounds[0][0], 0
+    calibrate(layer, rounds, RECIPE)
+    batch = collate(rounds, RECIPE)
+    scores = layer(batch.states, batch.probs).sigmoid()[batch.weight > 0]
+    assert scores.mean().item() == pytest.approx(batch.labels[batch.weight > 0].mean().item(), abs=0.02)
 
 
 def test_without_states_it_knows_less(make_pair, learnable, tmp_path):

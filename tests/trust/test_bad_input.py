@@ -16,6 +16,7 @@ from explorer.config import knobs
 from explorer.errors import UserError
 from explorer.ui import callbacks as cb
 from explorer.ui.controls import page_knobs
+from explorer.ui.typed import typed_pair
 
 TRACE = make_trace().to_json()
 
@@ -170,6 +171,34 @@ def test_an_unknown_pair_is_refused_with_what_there_is(pair, ways, handlers):
         _, text, _, chosen, *_ = handlers.open_file(cb.Session(), SimpleNamespace(text=elsewhere, name="f.json"))
         assert json.loads(text.splitlines()[0])["here"] is False, "shown, but it cannot be run here"
         assert chosen == "scripted"
+
+
+TYPED = [
+    "a" * 300 + ",b", "\0,b", "\ud800,b", "../../etc,x", "/etc/passwd,/etc/passwd", "~nobody/x,~root", "a/b," + "c/" * 100, "x/y\n,z/w",
+    "http://a/b,c/d", "a/b,c/d,e/f,g", ",,,", "a," * 300,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TYPED, ids=lambda name: repr(name)[:24])
+def test_a_pair_that_is_typed_is_refused_whatever_it_is(name, refused):
+    """A name too long for a file, of a user who is not there, with a zero byte: none of them is an error of the program."""
+    for local_folders in (True, False):
+        with pytest.raises(UserError):
+            typed_pair(name, local_folders)
+    if "\0" not in name and "\ud800" not in name:  # no program can be given these
+        refused("run", "--prompt", "go", "--pair", name)
+
+
+def test_folders_of_a_machine_are_not_for_its_visitors(saved):
+    """On a Space a visitor who types a folder is told what one is told whose folder is not there."""
+    there, elsewhere = saved, "/no/such/folder,/no/such/folder"
+    assert typed_pair(there, local_folders=True)
+    messages = []
+    for name in (there, elsewhere):
+        with pytest.raises(UserError) as error:
+            typed_pair(name, local_folders=False)
+        messages.append(str(error.value).replace(name.replace(",", " / "), "X"))
+    assert messages[0] == messages[1]
 
 
 def test_weights_that_are_not_here_are_told_with_how_to_get_them(ways, handlers):

@@ -26,6 +26,7 @@ INPUTS = {
     "trace, imported": 40,
     "sweep file": 40,
     "layer, safetensors": 40,
+    "EAGLE-3 head": 60,
 }  # 120 of the others
 
 
@@ -39,7 +40,7 @@ def names() -> list[str]:
     """The kinds, in words of their own so that one that is lost is missed."""
     return [
         "trace, bytes", "trace, values", "trace, imported", "judge line", "prompt set", "Explore form", "Tune form",
-        "Compare form", "events of the view", "layer, safetensors", "layer, card", "shard, safetensors", "sweep file",
+        "Compare form", "events of the view", "layer, safetensors", "layer, card", "shard, safetensors", "EAGLE-3 head", "sweep file",
     ]  # fmt: skip
 
 

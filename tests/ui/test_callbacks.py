@@ -186,10 +186,14 @@ def recorded(tmp_path, hand):
 
 
 def test_recorded_runs_come_by_name_and_a_bad_file_is_left_out(recorded):
-    assert [(recording.name, recording.label) for recording in recorded] == [
-        ("a", "abc · Hand-made"),
-        ("b", "abc · Hand-made"),
+    assert [(recording.name, recording.short, recording.title) for recording in recorded] == [
+        ("a", "abc", "Hand-made"),
+        ("b", "abc", "Hand-made"),
     ]
+    label = cb.recorded_label(recorded[0])
+    assert label.startswith("abc · __i18n__")
+    assert '"run.fly.fixed"' in label
+    assert label.endswith(" · Hand-made")
     first, *rounds, last = events(recorded[0].text)
     assert (first["recorded"], first["provenance"]["dtype"]["target"]) == (True, "float32")
     assert len(rounds) == 3
@@ -198,7 +202,8 @@ def test_recorded_runs_come_by_name_and_a_bad_file_is_left_out(recorded):
 
 def test_opening_a_recorded_run_sets_the_page_to_it(backend, recorded):
     """One set of thresholds: the page's controls are those of the run in the view, until somebody moves them."""
-    text, prompt, pair, *knobs, _, _ = cb.Callbacks(backend, recorded).open_recording(cb.Session(), "b")
+    picker, text, prompt, pair, *knobs, _, _ = next(cb.Callbacks(backend, recorded).open_recording(cb.Session(), "b"))
+    assert (picker["value"], [value for _, value in picker["choices"]]) == ("b", ["a", "b"])
     assert (text, prompt) == (recorded[1].text, "abc")
     assert (
         pair == "scripted"
@@ -208,9 +213,33 @@ def test_opening_a_recorded_run_sets_the_page_to_it(backend, recorded):
 
 
 def test_opening_what_is_not_there_changes_nothing(backend, recorded):
-    assert all(
-        value == gr.skip() for value in cb.Callbacks(backend, recorded).open_recording(cb.Session(), "../secret")
-    )
+    for name in ("../secret", cb.OWN):  # no run of one's own yet
+        opened = next(cb.Callbacks(backend, recorded).open_recording(cb.Session(), name))
+        assert all(value == gr.skip() for value in opened)
+
+
+def test_a_list_that_is_left_as_it_was_resets_nothing(backend, recorded):
+    """Opening the list of runs and leaving it says the run on show again, and took the settings back to the run's."""
+    handlers, session = cb.Callbacks(backend, recorded), cb.Session(shown="a")
+    assert all(value == gr.skip() for value in next(handlers.pick_recording(session, "a")))
+    assert next(handlers.pick_recording(session, "b"))[0]["value"] == session.shown == "b"
+
+
+def test_ones_own_run_can_be_opened_again(backend, recorded):
+    """The list of runs was blank after a run, and the run was gone once another was looked at."""
+    handlers, session = cb.Callbacks(backend, recorded), cb.Session()
+    form = ["Mine", "scripted", False, *((9 if k.name == "max_new_tokens" else k.default) for k in page_knobs())]
+    picker = handlers.prepare(session, *form)[3]
+    assert (picker["value"], picker["choices"][0][1], picker["interactive"]) == (cb.OWN, cb.OWN, False)
+    *_, (text, _, _, picker, *_) = handlers.run(session, *form)
+    assert picker["interactive"]
+    picker, shown, *_ = next(handlers.open_recording(session, "a"))
+    assert (picker["value"], [value for _, value in picker["choices"]]) == ("a", [cb.OWN, "a", "b"])
+    showing = handlers.open_recording(session, cb.OWN)  # the file is there until Gradio has copied it
+    picker, again, prompt, pair, *_, download, _ = next(showing)
+    assert Trace.load(download["value"]).output_ids == session.own.trace.output_ids
+    assert (picker["value"], again, prompt, pair) == (cb.OWN, text, "Mine", "scripted")
+    assert again != shown
 
 
 def test_a_rerun_takes_the_prompt_of_the_view_and_a_pair_of_this_machine(handlers):
@@ -241,16 +270,21 @@ def opened(text, name="f.json"):
 
 def test_a_visitors_file_is_shown_like_a_recorded_run_and_kept_nowhere(handlers):
     trace = make_trace(theta=0.3)
-    session = cb.Session(trace=trace, recording="x")
+    session = cb.Session(own=cb.Own(trace, "", "scripted"), shown="x")
     picked, text, prompt, pair, *knobs, download, charts = handlers.open_file(
         session, opened(json.dumps(trace.to_json()))
     )
     head, *_, end = events(text)
     assert (head["imported"], head["recorded"], head["pair"], end["end"]) == (True, True, "elsewhere", "budget")
-    assert (picked, prompt) == (None, "Tell a story.")
+    assert (picked["value"], prompt) == (cb.OWN, "Tell a story.")
     assert dict(zip([knob.name for knob in page_knobs()], knobs))["theta"] == 0.3
-    assert (download["value"], charts["visible"]) == (None, False)
-    assert (session.trace, session.recording) == (None, "")
+    assert (download["value"], charts["open"]) == (None, False)
+    assert (session.own, session.shown) == (None, "")
+    assert handlers.charts(session, opened(json.dumps(trace.to_json()))).data, (
+        "its charts come from what the browser kept"
+    )
+    with pytest.raises(gr.Error, match="Schema version"):
+        handlers.charts(session, opened("{}"))
 
 
 def edited(**changes):
@@ -275,11 +309,11 @@ def edited(**changes):
     ],
 )
 def test_a_file_that_is_no_record_is_refused_with_the_reason(handlers, text, reason):
-    session = cb.Session(recording="kept")
+    session = cb.Session(shown="kept")
     with pytest.raises(gr.Error, match=reason) as refusal:
         handlers.open_file(session, opened(text, "<b>f.json"))
     assert "&lt;b&gt;f.json is no record" in str(refusal.value), "shown as markup, so written as text"
-    assert session.recording == "kept", "what was on show stays"
+    assert session.shown == "kept", "what was on show stays"
 
 
 def test_the_size_of_a_file_is_checked_before_it_is_parsed(handlers, monkeypatch):
@@ -292,9 +326,12 @@ def test_the_size_of_a_file_is_checked_before_it_is_parsed(handlers, monkeypatch
 def test_a_linked_run_is_chosen_and_shown(backend, tmp_path):
     make_trace().save(tmp_path / "a.json")
     handlers = cb.Callbacks(backend, recordings({}, folder=tmp_path))
-    picked, text, *_ = handlers.open_linked(cb.Session(), SimpleNamespace(run="a"))
-    assert (picked, events(text)[0]["run"]) == ("a", "recorded a")
-    assert all(output == gr.skip() for output in handlers.open_linked(cb.Session(), SimpleNamespace(run="../a")))
+    picked, text, *_ = next(handlers.open_linked(cb.Session(), SimpleNamespace(run="a")))
+    assert (picked["value"], events(text)[0]["run"]) == ("a", "recorded a")
+    session = cb.Session(shown="kept")
+    for name in ("../a", cb.OWN):
+        assert all(output == gr.skip() for output in next(handlers.open_linked(session, SimpleNamespace(run=name))))
+    assert session.shown == "kept"
 
 
 def test_a_draft_is_judged_for_a_program():

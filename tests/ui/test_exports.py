@@ -85,7 +85,7 @@ def test_both_sides_make_the_same_page(hostile):
     text = run_text("recorded elsewhere", "elsewhere", hostile, here=True)
     values = {
         "language": "en", "title": f"<b>&\"' %{{run}}</b> · {texts.TITLE}", "nonce": "n" * 32, "styles": styles(),
-        "script": function(), "run": text,
+        "script": function(), "run": text, "record": hostile.dumps(),
     }  # fmt: skip
     # json.dumps and html.escape write two quotes differently, and mean the same.
     made = (
@@ -99,8 +99,11 @@ def test_the_page_holds_the_run_as_data_that_nothing_can_leave(hostile):
     (data,) = re.findall(r'<script id="run-text" type="application/json">(.*?)</script>', page, flags=re.S)
     assert json.loads(data) == run_text("recorded elsewhere", "elsewhere", hostile, here=True)
     assert not set(data) & {"<", "\u2028", "\u2029"}
-    assert len(re.findall("<script", page)) == 2
-    assert len(re.findall("</script", page)) == 2
+    (record,) = re.findall(r'<script id="run-record" type="application/json">(.*?)</script>', page, flags=re.S)
+    assert Trace.from_json(json.loads(record)) == hostile, "the whole record, to be saved again"
+    assert not set(record) & {"<", "\u2028", "\u2029"}
+    assert len(re.findall("<script", page)) == 3
+    assert len(re.findall("</script", page)) == 3
     assert "<!--" not in page
 
 

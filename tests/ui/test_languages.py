@@ -3,14 +3,22 @@
 import re
 
 import pytest
+from node import run_script
 
-from explorer.ui import texts, texts_ko, texts_learn, texts_learn_ko
+from explorer.config import DecodeConfig
+from explorer.errors import UserError
+from explorer.ui import messages, messages_ko, texts, texts_ko, texts_learn, texts_learn_ko
+from explorer.ui.callbacks import read_form
+from explorer.ui.controls import config_of
 from explorer.ui.languages import english, say
+from explorer.ui.messages import told
+from explorer.ui.scripts import page_knobs
 
-PLACEHOLDER = re.compile(r"\{\w+\}")
+PLACEHOLDER = re.compile(r"\{\w+[^}]*\}")
+GAP = re.compile(r"\{(\w+)[^}]*\}")
 HANGUL = re.compile("[\uac00-\ud7a3]")
 # Names, letters and signs that are the same in every language.
-UNTRANSLATED = re.compile(r"^(kinds|others)\.[\w:]+\.mark$|^locale$|^card\.theta$|^lanes\.theta$|^lanes\.policies\.(pacer|adaedl)$|^whatif\.tau$|^whatif\.values\.fly$|\.knobs\.(theta|window)$|^tune\.(locale|length|map\.cell|map\.range|point\.fly)$|^comparison\.values\.fly$")  # fmt: skip
+UNTRANSLATED = re.compile(r"^(kinds|others)\.[\w:]+\.mark$|^locale$|^card\.theta$|^lanes\.theta$|^lanes\.policies\.(pacer|adaedl)$|^whatif\.tau$|^whatif\.values\.fly$|\.knobs\.(theta|window)$|^tune\.(locale|length|map\.cell|map\.range|point\.fly)$|^comparison\.values\.fly$|^train\.(locale|rules\.fly)$")  # fmt: skip
 
 
 def leaves(table, path=""):
@@ -25,6 +33,8 @@ def views(language, learn):
         (language.VIEW, ""),
         (language.TUNE_VIEW, "tune"),
         (language.COMPARE_VIEW, "comparison"),
+        (language.TRAIN_VIEW, "train"),
+        (language.CHARTS, "charts"),
         (learn.LESSON, "lesson"),
     )
     return dict(leaf for table, path in tables for leaf in leaves(table, path))
@@ -48,10 +58,77 @@ def test_a_text_of_the_view_is_korean(place):
 
 
 def test_gradios_parts_have_the_same_keys_in_both_languages():
-    assert set(texts_ko.PAGE) == set(english())
-    assert all(PLACEHOLDER.findall(text) == PLACEHOLDER.findall(texts_ko.PAGE[key]) for key, text in english().items())
+    korean = say.translations_dict["ko"]
+    assert set(korean) == set(english())
+    assert all(PLACEHOLDER.findall(text) == PLACEHOLDER.findall(korean[key]) for key, text in english().items())
     names = {"LENGTH_LABELS.pacer", "LENGTH_LABELS.adaedl", "SCHEDULE_LABELS.pearl"}
-    assert {key for key, text in texts_ko.PAGE.items() if not HANGUL.search(text)} == names
+    assert {key for key, text in korean.items() if not HANGUL.search(text)} == names
+
+
+def test_what_the_server_fills_in_is_there_in_both_languages():
+    names = [
+        name
+        for name in vars(texts_ko)
+        if name.isupper() and name not in ("PAGE", "VIEW") and not name.endswith("_VIEW")
+    ]
+    assert len(names) > 8
+    for name in names:
+        ours, theirs = ([value] if isinstance(value, str) else list(value.values()) for value in (getattr(texts, name), getattr(texts_ko, name)))  # fmt: skip
+        assert [sorted(PLACEHOLDER.findall(text)) for text in ours] == [
+            sorted(PLACEHOLDER.findall(text)) for text in theirs
+        ]
+
+
+def test_a_template_has_the_same_gaps_in_both_languages():
+    named = {getattr(texts, name): korean for name, korean in messages_ko.NAMED.items()}
+    for english_, korean in (messages_ko.MESSAGES | messages_ko.NOTES | named).items():
+        assert sorted(GAP.findall(english_)) == sorted(GAP.findall(korean)), english_
+
+
+def refusals():
+    """Messages of every kind, each made by the very code that refuses."""
+    values = {knob.name: knob.default for knob in page_knobs()}
+    for changes in (
+        {"theta": None}, {"theta": 9}, {"window": "x"}, {"rule": "loose"}, {"raw_prompt": 3}, {"seed": -1},
+        {"window": 0, "window_includes_mismatch": True}, {"drafter": "lookup", "length": "pacer"},
+        {"drafter": "features", "length": "pacer"}, {"schedule": "pearl"}, {"phrases": 2, "temperature": 0.5}, {"phrases": 2, "rule": "kl"},
+        {"rule": "exact", "schedule": "pearl", "length": "entropy"}, {"drafter": "features", "phrases": 2},
+        {"rule": "topk", "temperature": 0.5}, {"rule": "kl", "drafter": "lookup"}, {"margin": 11},
+    ):  # fmt: skip
+        with pytest.raises(UserError) as refused:
+            config_of(values | changes)
+        yield str(refused.value)
+    for form in (("", "scripted"), ("x" * 30_000, "scripted"), ("go", "elsewhere")):
+        with pytest.raises(UserError) as refused:
+            read_form(("scripted",), *form, False, *values.values())
+        yield str(refused.value)
+    for theta, window in ((0.05, 8), (1.2, 3)):
+        yield from DecodeConfig(theta=theta, window=window).notes
+    yield from DecodeConfig(rule="topk", top_k=1).notes
+
+
+@pytest.mark.parametrize("message", list(refusals()))
+def test_what_is_refused_or_noted_is_told_in_korean(message, monkeypatch):
+    assert told(message) == message
+    monkeypatch.setattr(messages, "language", lambda: "ko")
+    assert HANGUL.search(told(message))
+    assert not re.search(
+        r"[A-Za-z]{4}",
+        re.sub(
+            r"\bFLy\b|lookup|pacer|fly|exact|autoregressive|scripted|elsewhere|loose|topk|typical|margin|pearl|serial|fixed",
+            "",
+            told(message),
+        ),
+    )
+    assert told("something nobody foresaw") == "something nobody foresaw"
+
+
+def test_a_recorded_runs_notes_are_told_by_the_browser():
+    notes = [*DecodeConfig(window=8).notes, texts.OWN_LAYER.format(rule="fly"), "free text"]
+    said = run_script("data.map((note) => told(note, 'ko'))", notes)
+    assert [bool(HANGUL.search(text)) for text in said] == [True, True, False]
+    assert "8" in said[0]
+    assert run_script("data.map((note) => told(note, 'en'))", notes) == notes
 
 
 def test_every_text_that_the_page_asks_for_is_there():

@@ -202,11 +202,13 @@ def test_the_page_runs_on_a_loan(backend, lender):
     form = ["hello there", name, True, *(getattr(CONFIG, knob.name) for knob in cb.page_knobs())]
     handlers.prepare(session, *form)
     list(handlers.run(session, *form))
-    assert session.trace.baseline is not None
-    assert not session.trace.partial
+    assert session.own.trace.baseline is not None
+    assert not session.own.trace.partial
     assert len(lender.asked) == 2
     page = build_page(backend, recorded=())
-    assert any(block.elem_id == "tune-loan" for block in page.blocks.values())
+    shown = {block.elem_id for block in page.blocks.values()}
+    assert "tune-loan" in shown
+    assert "train-run" not in shown, "the note says where to train"
     assert backend.loan_seconds == 60, "the text says one minute"
 
 

@@ -81,6 +81,25 @@ def test_bad_arguments_are_one_line(arguments, monkeypatch, capsys):
     assert len(capsys.readouterr().err.strip().splitlines()) == 1
 
 
+@pytest.mark.parametrize(
+    ("host", "mine"), [("127.0.0.1", True), ("localhost", True), ("0.0.0.0", False), ("192.168.1.5", False)]
+)
+def test_folders_may_be_typed_only_where_no_stranger_comes(host, mine, monkeypatch):
+    import app
+
+    class Page:
+        def launch(self, **_):
+            raise OSError("not served in a test")
+
+    made = []
+    monkeypatch.setattr(app, "ON_SPACE", False)
+    monkeypatch.setattr(app, "demo", Page())
+    monkeypatch.setattr(app, "build_page", lambda **options: made.append(options) or Page())
+    monkeypatch.setattr(sys, "argv", ["app.py", "--host", host])
+    assert app.main() == 2
+    assert [options["local_folders"] for options in made] == ([] if mine else [False])
+
+
 def test_a_busy_port_is_one_line():
     with socket.socket() as busy:
         busy.bind(("127.0.0.1", 0))

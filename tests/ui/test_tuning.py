@@ -13,6 +13,7 @@ from explorer.analysis.points import Limit, points_of, recommend
 from explorer.analysis.sweep import Sweep
 from explorer.prompts import HELD_OUT, PromptItem, read_prompts
 from explorer.ui import tuning
+from explorer.ui.paces import Paces
 from explorer.ui.recordings import recordings
 
 FORM = {
@@ -198,10 +199,10 @@ def test_only_a_swept_point_can_be_measured(handlers, point):
 def test_how_long_it_will_take_and_how_that_is_known(handlers, tmp_path, hand):
     assert "not known" in handlers.expected(*form())
     sweep(handlers, tuning.TuneSession())
-    assert "the last sweep on this machine" in handlers.expected(*form())
+    assert "the last runs on this machine" in handlers.expected(*form())
     hand.valid().save(tmp_path / "a.json")
     recorded = recordings({}, folder=tmp_path)
-    known = tuning.Tuning(ScriptedBackend(STORY), [SimpleNamespace(pair="scripted", trace=recorded[0].trace)])
+    known = tuning.Tuning(ScriptedBackend(STORY), Paces([SimpleNamespace(pair="scripted", trace=recorded[0].trace)]))
     assert "modelled from a run recorded on CPU" in known.expected(*form())
     assert "nothing can be deferred" in known.expected(*form(windows="3,8"))
 
