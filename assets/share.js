@@ -26,7 +26,7 @@ function makeShare({ state, step, onLink, parts, runNow, busy, names, alone, rec
       const text = fragment();
       if (text === null || text === written) return;
       written = text;
-      history[visited ? "pushState" : "replaceState"](history.state, "", "#" + text);
+      history[visited ? "pushState" : "replaceState"](history.state, "", location.pathname + location.search + "#" + text); // the page may have a base of its own
       if (window.parent !== window && (location.ancestorOrigins?.[0] ?? HUB) === HUB) window.parent.postMessage({ hash: "#" + text }, HUB);
     };
     if (visited) write();

@@ -530,7 +530,22 @@ def test_a_korean_browser_gets_a_korean_page(recorded, visit):
         "button, summary, h1, h3, h4, label > span, [data-testid=block-info], .lane-name, .verdict-name, .means, figcaption",
         "nodes => nodes.filter(n => n.checkVisibility()).map(n => n.innerText.trim()).filter(t => /[A-Za-z]{3}/.test(t))",
     )
-    names = ("FLy", "PACER", "AdaEDL", "JSON", "CSV", "HTML", "SVG", "PNG", "Gradio", "API", "lighthouse", "nat")
+    names = (
+        "FLy",
+        "PACER",
+        "AdaEDL",
+        "PEARL",
+        "AdaEDL",
+        "JSON",
+        "CSV",
+        "HTML",
+        "SVG",
+        "PNG",
+        "Gradio",
+        "API",
+        "lighthouse",
+        "nat",
+    )
     assert [text for text in labels if not HANGUL.search(text) and text not in names] == []
     assert "짧은 이야기" in page.inner_text("#examples")
     assert "FLy(느슨한 검증), 길이 고정" in page.input_value("#recordings input")
@@ -542,7 +557,6 @@ def test_a_korean_browser_gets_a_korean_page(recorded, visit):
     page.fill("#prompt textarea", " ")
     page.click("#run")
     page.wait_for_selector("[data-testid=toast-body] >> text=프롬프트가 비어 있습니다")
-    assert "실행하지 않았습니다" in page.inner_text("[data-testid=toast-body]")
 
 
 def test_a_saved_page_speaks_the_readers_language(alone):
