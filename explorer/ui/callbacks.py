@@ -216,7 +216,7 @@ class Callbacks:
             own.file = own.file or self._kept(own.trace, session.run)
             question = lines.question(own.trace.prompt)
             return self._opened(session, own.text, question, own.pair, own.trace.config, str(own.file))
-        if name in self.recorded:
+        if isinstance(name, str) and name in self.recorded:
             session.shown, mine = name, self.recorded[name]
             return self._opened(session, mine.text, mine.prompt, self._pair(mine.pair), mine.config, str(mine.path))
         return [gr.skip()] * (6 + len(page_knobs()))

@@ -323,7 +323,7 @@ def test_out_of_memory_says_what_to_lower_and_the_page_goes_on(error):
     assert "memory" in str(told.value)
     assert backend.closed == 1, "the run's caches are freed"
     *_, last = handlers.run(session, *form())
-    assert session.trace.stop.reason == "budget"
+    assert json.loads(last[0].splitlines()[-1])["end"] == "budget"
     backend.error = error
     with pytest.raises(gr.Error, match="lower"):
         handlers.api_run(*form())

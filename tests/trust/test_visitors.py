@@ -9,7 +9,7 @@ import weakref
 import httpx
 import pytest
 from load import check, form_of, tiny_backend, visitors
-from scripted import STORY, Script, ScriptedBackend, make_trace
+from scripted import STORY, Script, ScriptedBackend
 
 from explorer.engine.model import Context
 from explorer.engine.packed import PackedContext
@@ -165,8 +165,8 @@ def test_what_a_closed_page_had_is_let_go(address, monkeypatch):
     kept = cb.Session.__setattr__
 
     def watch(self, name, value):
-        if isinstance(value, Trace):
-            traces.append(weakref.ref(value))
+        if isinstance(value, cb.Own):
+            traces.append(weakref.ref(value.trace))
         kept(self, name, value)
 
     monkeypatch.setattr(cb.Session, "__setattr__", watch)
@@ -196,9 +196,9 @@ def test_every_session_forgets_what_it_holds():
     session = tuning.TuneSession(text="x", sweep=object(), points=(object(),))
     session.forget()
     assert (session.stopping, session.text, session.sweep, session.points) == (True, "", None, ())
-    session = cb.Session(trace=make_trace(), recording="a")
+    session = cb.Session(own=object(), shown="a", layer=object())
     session.forget()
-    assert (session.stopping, session.trace, session.recording) == (True, None, "")
+    assert (session.stopping, session.own, session.shown, session.layer) == (True, None, "", None)
 
 
 @pytest.fixture(scope="module")
