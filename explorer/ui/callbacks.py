@@ -53,13 +53,18 @@ class OwnLayer:
     knobs: dict[str, Any]  # what a run with it starts from
 
 
-@dataclass(frozen=True)
+@dataclass
 class Own:
     """A visitor's own run, to come back to: its record, and its text for the view."""
 
     trace: Trace
     text: str
     pair: str
+    file: Path | None = None  # of the record, once the run was opened again
+
+    def forget(self) -> None:
+        if self.file:
+            self.file.unlink(missing_ok=True)
 
 
 @dataclass
@@ -79,7 +84,14 @@ class Session:
 
     def forget(self) -> None:
         """The page is closed: let go of the run, and end what runs."""
-        self.stopping, self.own, self.shown, self.layer = True, None, "", None
+        self.let_go()
+        self.stopping, self.shown, self.layer = True, "", None
+
+    def let_go(self) -> None:
+        """Forget the visitor's own run."""
+        if self.own:
+            self.own.forget()
+        self.own = None
 
 
 @dataclass(frozen=True)
@@ -118,6 +130,7 @@ class Callbacks:
         """local_folders: whether visitors may type folders of this machine as a pair."""
         self._backend = backend
         self._local_folders = local_folders
+        self._files = tempfile.TemporaryDirectory(prefix="explorer-runs-")  # goes with the program
         self._titles = {pair.name: pair.title for pair in backend.pairs()}
         self.recorded = {recording.name: recording for recording in recorded}
         self.pairs = tuple(self._titles)
@@ -135,7 +148,8 @@ class Callbacks:
             request = self._request(session, *form)
         except UserError as error:
             raise refusal(error) from None
-        session.run, session.stopping, session.own, session.shown = secrets.token_hex(4), False, None, ""
+        session.let_go()
+        session.run, session.stopping, session.shown = secrets.token_hex(4), False, ""
         return (
             self._header(session, request),
             *_buttons(running=True),
@@ -192,33 +206,29 @@ class Callbacks:
         notes = list(request.config.notes)
         return {"text": trace.text, "notes": notes, "summary": end_event(trace)["summary"], "trace": trace.to_json()}
 
-    def open_recording(self, session: Session, name: str) -> Iterator[list[Any]]:
+    def open_recording(self, session: Session, name: str) -> list[Any]:
         """Show a recorded run or the visitor's own, and set the page to what it was made with.
 
         Outputs: recorded runs, view, prompt, pair, knobs, download, charts.
         """
         if name == OWN and session.own:
             session.shown, own = OWN, session.own
-            with _file(own.trace, session.run) as path:
-                question = lines.question(own.trace.prompt)
-                yield self._opened(session, own.text, question, own.pair, own.trace.config, path)
-        elif name in self.recorded:
+            own.file = own.file or self._kept(own.trace, session.run)
+            question = lines.question(own.trace.prompt)
+            return self._opened(session, own.text, question, own.pair, own.trace.config, str(own.file))
+        if name in self.recorded:
             session.shown, mine = name, self.recorded[name]
-            yield self._opened(session, mine.text, mine.prompt, self._pair(mine.pair), mine.config, str(mine.path))
-        else:
-            yield [gr.skip()] * (6 + len(page_knobs()))
+            return self._opened(session, mine.text, mine.prompt, self._pair(mine.pair), mine.config, str(mine.path))
+        return [gr.skip()] * (6 + len(page_knobs()))
 
-    def pick_recording(self, session: Session, name: str) -> Iterator[list[Any]]:
+    def pick_recording(self, session: Session, name: str) -> list[Any]:
         """As `open_recording`, but for the run on show: a list that was opened and left says its choice again."""
-        if name == session.shown:
-            yield [gr.skip()] * (6 + len(page_knobs()))
-        else:
-            yield from self.open_recording(session, name)
+        return self.open_recording(session, "" if name == session.shown else name)
 
-    def open_linked(self, session: Session, event: gr.EventData) -> Iterator[list[Any]]:
+    def open_linked(self, session: Session, event: gr.EventData) -> list[Any]:
         """Show the recorded run that a link names; outputs as `open_recording`."""
         name = str(getattr(event, "run", ""))
-        yield from self.open_recording(session, name if name in self.recorded else "")
+        return self.open_recording(session, name if name in self.recorded else "")
 
     def open_file(self, session: Session, event: gr.EventData) -> list[Any]:
         """Show a trace that a visitor's browser sends; outputs as `open_linked`. Nothing of it is kept here.
@@ -231,7 +241,8 @@ class Callbacks:
         except UserError as error:
             message = words().IMPORT_REFUSED.format(name=name, reason=told(str(error)))
             raise _error(message, words().IMPORT_TITLE, duration=20) from None
-        session.own, session.shown = None, ""
+        session.let_go()
+        session.shown = ""
         pair, title = trace.provenance.pair, title_of(trace.provenance.pair, self._titles)
         text = run_text(f"imported {secrets.token_hex(4)}", title, trace, pair in self._ready, imported=True)
         opened = self._opened(session, text, lines.question(trace.prompt), self._pair(pair), trace.config, None)
@@ -291,6 +302,12 @@ class Callbacks:
         except UserError:
             return self.pairs[0]
         return str(name)
+
+    def _kept(self, trace: Trace, run: str) -> Path:
+        """The whole record as a file that stays while its run may be opened again."""
+        path = Path(self._files.name) / f"trace-{file_part(trace.provenance.pair)}-{run}.json"
+        trace.save(path)
+        return path
 
     def _opened(
         self, session: Session, text: str, prompt: str, pair: str, config: DecodeConfig, file: str | None

@@ -174,8 +174,8 @@ def _explore(
         opening = [view, prompt, pair, *knob_inputs, download, charts]
         # Chosen, or named by a link, or held by a visitor's file.
         found = [picker, *opening]
-        picker.input(handlers.pick_recording, [session, picker], found, concurrency_limit=None, **QUIET)
-        view.linked(handlers.open_linked, [session], found, concurrency_limit=None, **QUIET)
+        picker.input(handlers.pick_recording, [session, picker], found, queue=False, **QUIET)
+        view.linked(handlers.open_linked, [session], found, queue=False, **QUIET)
         read = view.opened(handlers.open_file, [session], found, concurrency_limit=None, **QUIET)
         read.failure(None, js=_REFUSED, api_visibility="private")
         view.configured(None, [pair, *knob_inputs], [pair, *knob_inputs], js=_CONFIGURED, **SCRIPT)

@@ -530,7 +530,22 @@ def test_a_korean_browser_gets_a_korean_page(recorded, visit):
         "button, summary, h1, h3, h4, label > span, [data-testid=block-info], .lane-name, .verdict-name, .means, figcaption",
         "nodes => nodes.filter(n => n.checkVisibility()).map(n => n.innerText.trim()).filter(t => /[A-Za-z]{3}/.test(t))",
     )
-    names = ("FLy", "PACER", "AdaEDL", "JSON", "CSV", "HTML", "SVG", "PNG", "Gradio", "API", "lighthouse", "nat")
+    names = (
+        "FLy",
+        "PACER",
+        "AdaEDL",
+        "PEARL",
+        "AdaEDL",
+        "JSON",
+        "CSV",
+        "HTML",
+        "SVG",
+        "PNG",
+        "Gradio",
+        "API",
+        "lighthouse",
+        "nat",
+    )
     assert [text for text in labels if not HANGUL.search(text) and text not in names] == []
     assert "짧은 이야기" in page.inner_text("#examples")
     assert "FLy(느슨한 검증), 길이 고정" in page.input_value("#recordings input")

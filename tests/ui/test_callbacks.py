@@ -202,7 +202,7 @@ def test_recorded_runs_come_by_name_and_a_bad_file_is_left_out(recorded):
 
 def test_opening_a_recorded_run_sets_the_page_to_it(backend, recorded):
     """One set of thresholds: the page's controls are those of the run in the view, until somebody moves them."""
-    picker, text, prompt, pair, *knobs, _, _ = next(cb.Callbacks(backend, recorded).open_recording(cb.Session(), "b"))
+    picker, text, prompt, pair, *knobs, _, _ = cb.Callbacks(backend, recorded).open_recording(cb.Session(), "b")
     assert (picker["value"], [value for _, value in picker["choices"]]) == ("b", ["a", "b"])
     assert (text, prompt) == (recorded[1].text, "abc")
     assert (
@@ -214,15 +214,15 @@ def test_opening_a_recorded_run_sets_the_page_to_it(backend, recorded):
 
 def test_opening_what_is_not_there_changes_nothing(backend, recorded):
     for name in ("../secret", cb.OWN):  # no run of one's own yet
-        opened = next(cb.Callbacks(backend, recorded).open_recording(cb.Session(), name))
+        opened = cb.Callbacks(backend, recorded).open_recording(cb.Session(), name)
         assert all(value == gr.skip() for value in opened)
 
 
 def test_a_list_that_is_left_as_it_was_resets_nothing(backend, recorded):
     """Opening the list of runs and leaving it says the run on show again, and took the settings back to the run's."""
     handlers, session = cb.Callbacks(backend, recorded), cb.Session(shown="a")
-    assert all(value == gr.skip() for value in next(handlers.pick_recording(session, "a")))
-    assert next(handlers.pick_recording(session, "b"))[0]["value"] == session.shown == "b"
+    assert all(value == gr.skip() for value in handlers.pick_recording(session, "a"))
+    assert handlers.pick_recording(session, "b")[0]["value"] == session.shown == "b"
 
 
 def test_ones_own_run_can_be_opened_again(backend, recorded):
@@ -233,13 +233,14 @@ def test_ones_own_run_can_be_opened_again(backend, recorded):
     assert (picker["value"], picker["choices"][0][1], picker["interactive"]) == (cb.OWN, cb.OWN, False)
     *_, (text, _, _, picker, *_) = handlers.run(session, *form)
     assert picker["interactive"]
-    picker, shown, *_ = next(handlers.open_recording(session, "a"))
+    picker, shown, *_ = handlers.open_recording(session, "a")
     assert (picker["value"], [value for _, value in picker["choices"]]) == ("a", [cb.OWN, "a", "b"])
-    showing = handlers.open_recording(session, cb.OWN)  # the file is there until Gradio has copied it
-    picker, again, prompt, pair, *_, download, _ = next(showing)
+    picker, again, prompt, pair, *_, download, _ = handlers.open_recording(session, cb.OWN)
     assert Trace.load(download["value"]).output_ids == session.own.trace.output_ids
     assert (picker["value"], again, prompt, pair) == (cb.OWN, text, "Mine", "scripted")
     assert again != shown
+    session.forget()
+    assert not Path(download["value"]).exists()
 
 
 def test_a_rerun_takes_the_prompt_of_the_view_and_a_pair_of_this_machine(handlers):
@@ -326,11 +327,11 @@ def test_the_size_of_a_file_is_checked_before_it_is_parsed(handlers, monkeypatch
 def test_a_linked_run_is_chosen_and_shown(backend, tmp_path):
     make_trace().save(tmp_path / "a.json")
     handlers = cb.Callbacks(backend, recordings({}, folder=tmp_path))
-    picked, text, *_ = next(handlers.open_linked(cb.Session(), SimpleNamespace(run="a")))
+    picked, text, *_ = handlers.open_linked(cb.Session(), SimpleNamespace(run="a"))
     assert (picked["value"], events(text)[0]["run"]) == ("a", "recorded a")
     session = cb.Session(shown="kept")
     for name in ("../a", cb.OWN):
-        assert all(output == gr.skip() for output in next(handlers.open_linked(session, SimpleNamespace(run=name))))
+        assert all(output == gr.skip() for output in handlers.open_linked(session, SimpleNamespace(run=name)))
     assert session.shown == "kept"
 
 

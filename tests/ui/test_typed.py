@@ -54,10 +54,10 @@ def test_the_view_is_told_of_two_tokenizers(folders):
     for name, crossed in ((folders, None), (f"{folders},cross-tokenizer", True), ("scripted", None)):
         head = json.loads(handlers.prepare(*form(name))[0])
         assert head.get("crossed") == crossed
-    assert astuple(handlers._request(*form(folders)[1:]))[4] == "target / draft"
+    assert astuple(handlers._request(*form(folders)))[4] == "target / draft"
 
 
 def test_the_drafter_features_needs_a_pair_with_a_head():
     handlers = Callbacks(ScriptedBackend(STORY))
     with pytest.raises(UserError, match="EAGLE-3 head"):
-        handlers._request(*form("scripted", drafter="features")[1:])
+        handlers._request(*form("scripted", drafter="features"))
