@@ -133,7 +133,10 @@ def test_it_learns_what_the_states_say(make_pair, learnable, tmp_path):
 def test_it_starts_from_what_is_kept(make_pair, learnable, probability):
     """A pair that drafts for itself keeps nearly everything however small the product of the probabilities is: a layer that says
     the product from the start unlearns that for epochs."""
-    layer, rounds = fresh(make_pair, probability=probability), sample_rounds(learnable(24, 1), RECIPE, frozenset(), random.Random(0))
+    layer, rounds = (
+        fresh(make_pair, probability=probability),
+        sample_rounds(learnable(24, 1), RECIPE, frozenset(), random.Random(0)),
+    )
     rounds = [(round_, len(round_)) for round_, _ in rounds]
     rounds[0] = rounds[0][0], 0
     calibrate(layer, rounds, RECIPE)
