@@ -76,7 +76,7 @@ def compare(
         speeds = {name: replay(even, make, longest, costs).speed for name, make in makers.items()}
         best[kind] = max(speeds, key=speeds.__getitem__)
         lines.append(_line(kind, best[kind], replay(odd, makers[best[kind]], longest, costs)))
-    lines.append(_line("oracle (an upper bound)", "-", oracle(odd, longest, costs)))
+    lines.append(_line("oracle (drafts exactly what is kept)", "-", oracle(odd, longest, costs)))
     chosen = settings[best["pacer"]]
     choice = Choice(chosen.threshold, chosen.growth, chosen.block_size, longest, chosen.least_draft)
     return lines, choice

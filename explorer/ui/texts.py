@@ -816,7 +816,7 @@ TRAIN_VIEW: dict[str, Any] = {
         "speed": "Tokens/s, replayed",
         "tau": "τ",
         "drafted": "Drafted per round",
-        "names": {"plain": "plain greedy", "fixed": "fixed length", "confidence": "confidence", "heuristic": "heuristic", "pacer": "PACER with this layer", "oracle (an upper bound)": "oracle: drafts exactly what is kept"},
+        "names": {"plain": "plain greedy", "fixed": "fixed length", "confidence": "confidence", "heuristic": "heuristic", "pacer": "PACER with this layer", "oracle (drafts exactly what is kept)": "oracle: drafts exactly what is kept"},
         "faster": "Replayed, PACER with this layer is {times} times as fast as the best fixed length.",
         "slower": "Replayed, PACER with this layer is no faster than the best fixed length ({times} times): on these texts it does not pay.",
     },

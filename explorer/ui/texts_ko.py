@@ -812,7 +812,7 @@ TRAIN_VIEW: dict[str, Any] = {
         "speed": "초당 토큰, 재현",
         "tau": "통과당 토큰(τ)",
         "drafted": "라운드당 초안",
-        "names": {"plain": "일반 그리디", "fixed": "고정 길이", "confidence": "확률", "heuristic": "휴리스틱", "pacer": "이 층을 쓴 PACER", "oracle (an upper bound)": "신탁: 유지될 만큼만 초안"},
+        "names": {"plain": "일반 그리디", "fixed": "고정 길이", "confidence": "확률", "heuristic": "휴리스틱", "pacer": "이 층을 쓴 PACER", "oracle (drafts exactly what is kept)": "신탁: 유지될 만큼만 초안"},
         "faster": "재현한 속도로는 이 층을 쓴 PACER가 가장 좋은 고정 길이의 {times}배입니다.",
         "slower": "재현한 속도로는 이 층을 쓴 PACER가 가장 좋은 고정 길이보다 빠르지 않습니다({times}배). 이 텍스트에서는 이득이 없습니다.",
     },

@@ -291,7 +291,7 @@ class ScriptedBackend:
         yield progress.Choosing()
         layer.mkdir()
         (layer / "card.json").write_text("{}")
-        speeds = {"plain": 10.0, "fixed": 20.0, "pacer": 19.0, "oracle (an upper bound)": 30.0}
+        speeds = {"plain": 10.0, "fixed": 20.0, "pacer": 19.0, "oracle (drafts exactly what is kept)": 30.0}
         replayed = [
             {
                 "policy": name,
