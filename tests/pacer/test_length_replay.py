@@ -92,9 +92,9 @@ def test_every_kind_of_policy_is_compared(collected, make_pair):
     lines, choice = compare(tables, CONFIG, FLAT)
     kinds = [line["policy"] for line in lines]
     assert kinds[0] == "plain"
-    assert {"fixed", "confidence", "heuristic", "pacer", "pacer, no growth", "oracle (an upper bound)"} <= set(kinds)
+    assert {"fixed", "confidence", "heuristic", "pacer", "pacer, no growth", "oracle (drafts exactly what is kept)"} <= set(kinds)
     speeds = {line["policy"]: line["speed"] for line in lines}
-    assert speeds["oracle (an upper bound)"] >= max(speeds.values())
+    assert speeds["oracle (drafts exactly what is kept)"] >= max(speeds.values())
     assert choice.draft_length == CONFIG.draft_length
     assert any(one.threshold == choice.threshold and one.growth == choice.growth for one in grid(CONFIG))
     figures = {
@@ -104,7 +104,7 @@ def test_every_kind_of_policy_is_compared(collected, make_pair):
         "replayed": lines,
         "costs": {"where": "a test"},
     }
-    assert "oracle (an upper bound)" in markdown(figures)
+    assert "oracle (drafts exactly what is kept)" in markdown(figures)
     assert "Replayed" in markdown(figures)
 
 
