@@ -51,7 +51,9 @@ def test_it_tells_every_step_in_order(followed):
     assert (card.pair, card.rule.rule) == (pair_name(followed), "fly")
     assert card.metrics == {name: float(value) for name, value in steps[-1].metrics.items()}
     assert card.choices["fly"].threshold == steps[-1].choice["threshold"]
-    assert {"plain", "fixed", "pacer", "oracle (drafts exactly what is kept)"} <= {one["policy"] for one in steps[-1].replayed}
+    assert {"plain", "fixed", "pacer", "oracle (drafts exactly what is kept)"} <= {
+        one["policy"] for one in steps[-1].replayed
+    }
 
 
 def pair_name(followed):

@@ -92,7 +92,14 @@ def test_every_kind_of_policy_is_compared(collected, make_pair):
     lines, choice = compare(tables, CONFIG, FLAT)
     kinds = [line["policy"] for line in lines]
     assert kinds[0] == "plain"
-    assert {"fixed", "confidence", "heuristic", "pacer", "pacer, no growth", "oracle (drafts exactly what is kept)"} <= set(kinds)
+    assert {
+        "fixed",
+        "confidence",
+        "heuristic",
+        "pacer",
+        "pacer, no growth",
+        "oracle (drafts exactly what is kept)",
+    } <= set(kinds)
     speeds = {line["policy"]: line["speed"] for line in lines}
     assert speeds["oracle (drafts exactly what is kept)"] >= max(speeds.values())
     assert choice.draft_length == CONFIG.draft_length
