@@ -52,7 +52,7 @@ def test_the_points_of_a_sweep():
         sweep_points(dataclasses.replace(BASE, window=1, window_includes_mismatch=True), [0.1], [0], [6])
 
 
-@pytest.mark.parametrize("shape", ["llama", "packed-qwen2", "self-llama"])
+@pytest.mark.parametrize("shape", [pytest.param("llama", marks=pytest.mark.slow), "packed-qwen2", "self-llama"])
 def test_every_point_comes_to_what_a_separate_run_does(shape, make_pair, record):
     """Ids, figures and loosened tokens of a trace of its own."""
     pair = make_pair(shape)

@@ -15,7 +15,7 @@ from explorer.verdicts import Verdict
 PROMPT = [39, 68, 75, 75, 78, 258, 82, 66, 66, 77, 260, 84, 11, 12]
 COUNT = 20
 EXACT = DecodeConfig(rule="exact", draft_length=5, max_new_tokens=COUNT)
-SHAPES = ("llama", "qwen2", "packed-llama")
+SHAPES = ("llama", "packed-llama")
 
 
 def ids_of(rounds) -> list[int]:

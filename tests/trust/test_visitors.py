@@ -5,6 +5,7 @@ import gc
 import logging
 import threading
 import weakref
+from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
@@ -60,6 +61,12 @@ def gated(scripted_page):
     backend.script.gate = None
 
 
+def at_once(scene):
+    """Play a scene in a thread of its own: the browser tests of the same process keep a loop on this one."""
+    with ThreadPoolExecutor(1) as threads:
+        return threads.submit(asyncio.run, scene).result()
+
+
 async def until(holds, patience=20.0):
     """Wait for something to become true on the server."""
     for _ in range(int(patience / 0.02)):
@@ -93,7 +100,7 @@ def test_visitors_at_once_have_their_own_state_and_a_place_in_the_queue(count, g
             gate.release(10_000)
             return await asyncio.gather(*runs)
 
-    outcomes = asyncio.run(scene())
+    outcomes = at_once(scene())
     check(outcomes, prompts)
     assert [outcome.tokens for outcome in outcomes] == [5 + n for n in range(count)]
     assert len({outcome.events[0]["run"] for outcome in outcomes}) == count
@@ -115,7 +122,7 @@ def test_more_than_the_queue_holds_are_told_so(gated, monkeypatch):
             gate.release(10_000)
             return await asyncio.gather(*runs)
 
-    outcomes = asyncio.run(scene())
+    outcomes = at_once(scene())
     refused = [outcome for outcome in outcomes if outcome.error]
     assert len(refused) in (3, 4), "one runs, two wait"
     assert all("full" in outcome.error.lower() for outcome in refused)
@@ -134,7 +141,7 @@ def test_a_closed_page_ends_its_run_and_the_next_one_begins(gated):
             gate.release(10_000)
             return await after
 
-    outcome = asyncio.run(scene())
+    outcome = at_once(scene())
     assert (outcome.end, outcome.events[0]["prompt"]) == ("budget", "next")
     assert backend.closed == 2
 
@@ -155,7 +162,7 @@ def test_a_page_that_waits_and_is_closed_never_runs(gated):
             gate.release(10_000)
             return await running
 
-    assert asyncio.run(scene()).end == "budget"
+    assert at_once(scene()).end == "budget"
     assert backend.closed == 1
 
 
@@ -184,20 +191,23 @@ def test_what_a_closed_page_had_is_let_go(address, monkeypatch):
             await until(lambda: alive() == held - 1)
             return held
 
-    assert asyncio.run(scene()) == 2
+    assert at_once(scene()) == 2
 
     async def all_gone():
         await until(lambda: alive() == 0)
 
-    asyncio.run(all_gone())
+    at_once(all_gone())
 
 
-def test_every_session_forgets_what_it_holds():
+def test_every_session_forgets_what_it_holds(tmp_path):
     session = tuning.TuneSession(text="x", sweep=object(), points=(object(),))
     session.forget()
     assert (session.stopping, session.text, session.sweep, session.points) == (True, "", None, ())
-    session = cb.Session(own=object(), shown="a", layer=object())
+    record = tmp_path / "record.json"
+    record.write_text("{}")
+    session = cb.Session(own=cb.Own(object(), "", "", record), shown="a", layer=object())
     session.forget()
+    assert not record.exists()
     assert (session.stopping, session.own, session.shown, session.layer) == (True, None, "", None)
 
 
@@ -226,12 +236,13 @@ def test_stop_and_a_closed_page_free_the_caches(end, tiny, monkeypatch):
             await until(lambda: opened and not any(context.length for context in opened))
             return outcome
 
-    outcome = asyncio.run(scene())
+    outcome = at_once(scene())
     assert outcome.tokens < 200
     assert (outcome.end == "user") == (end == "stop")
     assert len(opened) == 2, "one for each model"
 
 
+@pytest.mark.slow
 def test_two_hundred_runs_hold_no_more_than_one(monkeypatch):
     """Live objects after a run and after 200: contexts, rounds, traces. (Memory itself is measured by tests/load.py.)"""
     monkeypatch.setattr(cb, "UPDATE_SECONDS", 0.0)
@@ -272,7 +283,7 @@ def test_a_prompt_is_in_nobodys_log(serve, capfd, caplog, monkeypatch):
         async with visitors(url, 2) as (first, second):
             return await first.run(form(secret)), await second.run(form(f"{secret} break"))
 
-    well, broken = asyncio.run(scene())
+    well, broken = at_once(scene())
     assert well.end == "budget"
     assert "KeyError" in broken.error
     assert secret not in broken.error
@@ -323,4 +334,4 @@ def test_a_record_of_the_largest_size_gets_through(address):
             body = one._body(name, [None], {"text": text, "name": "f.json"})
             return await one._client.post(f"{address}/gradio_api/queue/join", json=body)
 
-    assert asyncio.run(scene()).status_code == 200
+    assert at_once(scene()).status_code == 200
