@@ -308,3 +308,34 @@ def relaxed_cases():
     import json
 
     return [json.loads(line) for line in RELAXED.read_text(encoding="utf-8").splitlines()]
+
+
+@pytest.fixture
+def command(capsys):
+    """Run one command in this process: exit code, stdout, stderr."""
+    from explorer.__main__ import main
+
+    def call(*arguments: object):
+        try:
+            code = main([str(argument) for argument in arguments])
+        except SystemExit as stopped:  # argparse
+            code = stopped.code
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return call
+
+
+@pytest.fixture
+def refused(command):
+    """Run a command that must be refused: exit 2 and one line, which is returned."""
+
+    def call(*arguments: object) -> str:
+        code, _, err = command(*arguments)
+        assert code == 2, (code, err)
+        assert len(err.strip().splitlines()) == 1, err
+        assert "Traceback" not in err
+        assert "<class" not in err
+        return err.strip()
+
+    return call

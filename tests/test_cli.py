@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from explorer.__main__ import main
 from explorer.config import PRESETS
 from explorer.trace import Trace
 
@@ -16,33 +15,8 @@ ROOT = Path(__file__).parents[1]
 
 
 @pytest.fixture
-def run(capsys):
-    """Run one command in this process: exit code, stdout, stderr."""
-
-    def call(*arguments: object):
-        try:
-            code = main([str(argument) for argument in arguments])
-        except SystemExit as stopped:  # argparse
-            code = stopped.code
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return call
-
-
-@pytest.fixture
-def refused(run):
-    """Run a command that must be refused: exit 2 and one line, which is returned."""
-
-    def call(*arguments: object) -> str:
-        code, out, err = run(*arguments)
-        assert code == 2, (code, err)
-        assert len(err.strip().splitlines()) == 1, err
-        assert "Traceback" not in err
-        assert "<class" not in err
-        return err.strip()
-
-    return call
+def run(command):
+    return command
 
 
 def process(*arguments: str, stdin: bytes = b"", **environment: str) -> subprocess.CompletedProcess:

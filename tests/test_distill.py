@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import os
 import random
 from dataclasses import asdict
 
@@ -11,7 +12,6 @@ from transformers import LlamaConfig, LlamaForCausalLM
 
 from explorer.distill import draft as draft_files
 from explorer.distill import features
-from explorer.distill import train as training
 from explorer.distill.data import Answer, collate, epoch, read_shard, write_shard
 from explorer.distill.evaluate import Figures, evaluate, matches, simulate
 from explorer.distill.generate import answer_batch
@@ -138,14 +138,14 @@ def test_resumed_training_gives_the_same_weights(target, shards, tmp_path, monke
         return trained_state(draft)
 
     whole = run("whole")
-    replace, saves = training.os.replace, itertools.count()
+    replace, saves = os.replace, itertools.count()
 
     def killed_after_two_saves(*paths):
         replace(*paths)
         if next(saves) == 1:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(training.os, "replace", killed_after_two_saves)
+    monkeypatch.setattr(os, "replace", killed_after_two_saves)
     with pytest.raises(KeyboardInterrupt):
         run("parts")
     monkeypatch.undo()

@@ -1,7 +1,9 @@
-"""Checkpoints of training, read back as what they may be after a crash."""
+"""Checkpoints of training: written whole, and read back as what they may be after a crash."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,3 +20,23 @@ def read_checkpoint(path: Path) -> dict[str, Any]:
         raise
     except Exception as error:  # the reader raises all kinds for a file it cannot make sense of
         raise UserError(f"{path} is damaged ({type(error).__name__}): delete it to begin anew") from error
+
+
+def resume(path: Path, at: Mapping[str, Any], same: Sequence[str]) -> dict[str, Any] | None:
+    """The checkpoint to go on from, None where none was written; its "at" agrees with `at` in the entries `same`.
+
+    Raises UserError where it does not, or where the file is damaged.
+    """
+    if not path.exists():
+        return None
+    saved = read_checkpoint(path)
+    if any(saved["at"][key] != at[key] for key in same):
+        raise UserError(f"{path} was made with another recipe or other data: name another folder to start anew")
+    return saved
+
+
+def write_checkpoint(path: Path, state: Mapping[str, Any]) -> None:
+    """Write a checkpoint; what stood there before stays until all of it is on disk."""
+    part = path.with_suffix(".part")
+    torch.save(dict(state), part)
+    os.replace(part, path)

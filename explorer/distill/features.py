@@ -5,7 +5,6 @@ Unlike the paper's, the loss also holds the target's final states to the head's,
 
 import json
 import math
-import os
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -14,12 +13,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from explorer.distill.checkpoint import read_checkpoint
+from explorer.distill.checkpoint import resume, write_checkpoint
 from explorer.distill.data import epoch
 from explorer.distill.evaluate import Figures, rounds_of
 from explorer.distill.unroll import Batch, Step, Text, collate, unroll
 from explorer.engine.eagle import Eagle3Head
-from explorer.errors import UserError
 
 KL_SHARE = 0.7  # of the loss; the rest is cross-entropy with the target's choice
 REGRESSION = 1.0  # weight of the distance to the target's state
@@ -118,21 +116,17 @@ def train(
     optimizers = optimizers_of(head)
     at = {"recipe": json.dumps(asdict(recipe)), "answers": len(texts), "epoch": 0, "group": 0, "steps": 0, "read": 0}
     checkpoint = folder / "checkpoint.pt"
-    if checkpoint.exists():
-        saved = read_checkpoint(checkpoint)
-        if any(saved["at"][key] != at[key] for key in ("recipe", "answers")):
-            raise UserError(
-                f"{checkpoint} was made with another recipe or other shards; name another folder to start anew"
-            )
+    saved = resume(checkpoint, at, ("recipe", "answers"))
+    if saved:
         at = saved["at"]
         head.load_state_dict(saved["head"])
         for optimizer, state in zip(optimizers, saved["optimizers"], strict=True):
             optimizer.load_state_dict(state)
 
     def save() -> None:
-        part = checkpoint.with_suffix(".part")
-        torch.save({"at": at, "head": head.state_dict(), "optimizers": [o.state_dict() for o in optimizers]}, part)
-        os.replace(part, checkpoint)
+        write_checkpoint(
+            checkpoint, {"at": at, "head": head.state_dict(), "optimizers": [o.state_dict() for o in optimizers]}
+        )
 
     begin, seen, total = time.perf_counter(), 0, 0.0
     while at["read"] < recipe.tokens:

@@ -2,7 +2,6 @@
 
 import json
 import math
-import os
 import time
 from copy import deepcopy
 from dataclasses import asdict, dataclass
@@ -11,10 +10,9 @@ from pathlib import Path
 import torch
 import torch.nn.functional as F
 
-from explorer.distill.checkpoint import read_checkpoint
+from explorer.distill.checkpoint import resume, write_checkpoint
 from explorer.distill.data import Batch, Sequence, collate, epoch, read_shard
 from explorer.distill.evaluate import agreement, matches
-from explorer.errors import UserError
 
 HEAD_ROWS = 8192  # the loss ranks the tokens the target used most; the full table is two thirds of a step's work
 KL_SHARE = 0.7  # of the second stage's loss; the rest is cross-entropy with the target's choice
@@ -117,20 +115,14 @@ def train(
         "tokens": 0,
     }
     checkpoint = folder / "checkpoint.pt"
-    if checkpoint.exists():
-        saved = read_checkpoint(checkpoint)
-        if any(saved["at"][key] != at[key] for key in ("recipe", "shards")):
-            raise UserError(
-                f"{checkpoint} was made with another recipe or other shards; name another folder to start anew"
-            )
+    saved = resume(checkpoint, at, ("recipe", "shards"))
+    if saved:
         at = saved["at"]
         draft.load_state_dict(saved["draft"], strict=False)
         optimizer.load_state_dict(saved["optimizer"])
 
     def save() -> None:
-        part = checkpoint.with_suffix(".part")
-        torch.save({"at": at, "draft": trained_state(draft), "optimizer": optimizer.state_dict()}, part)
-        os.replace(part, checkpoint)
+        write_checkpoint(checkpoint, {"at": at, "draft": trained_state(draft), "optimizer": optimizer.state_dict()})
 
     start, seen, total = time.perf_counter(), 0, 0.0
     while at["tokens"] < recipe.tokens:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import random
 import time
 from collections.abc import Callable, Generator, Iterator
@@ -18,8 +17,7 @@ from torch import Tensor
 
 from explorer.analysis.calibration import calibration
 from explorer.config import DecodeConfig
-from explorer.distill.checkpoint import read_checkpoint
-from explorer.errors import UserError
+from explorer.distill.checkpoint import resume, write_checkpoint
 from explorer.pacer.card import Card
 from explorer.pacer.data import Round, Text, draft_at, kept, walk
 from explorer.pacer.layer import PreVerificationLayer, sureness
@@ -171,12 +169,8 @@ def training(
     )  # fmt: skip
     at = {"recipe": json.dumps(asdict(recipe)), "texts": len(texts), "epoch": 0, "group": 0, "step": 0, "best": {}}
     checkpoint, best_weights = folder and folder / "checkpoint.pt", None
-    if checkpoint and checkpoint.exists():
-        saved = read_checkpoint(checkpoint)
-        if any(saved["at"][key] != at[key] for key in ("recipe", "texts")):
-            raise UserError(
-                f"{checkpoint} was made with another recipe or other data: name another folder to start anew"
-            )
+    saved = checkpoint and resume(checkpoint, at, ("recipe", "texts"))
+    if saved:
         at, best_weights = saved["at"], saved["best"]
         layer.load_state_dict(saved["layer"])
         optimizer.load_state_dict(saved["optimizer"])
@@ -187,10 +181,8 @@ def training(
 
     def save() -> None:
         if checkpoint and accelerator.is_main_process:
-            part = checkpoint.with_suffix(".part")
             state = {"at": at, "layer": plain.state_dict(), "optimizer": optimizer.state_dict(), "best": best_weights}
-            torch.save(state, part)
-            os.replace(part, checkpoint)
+            write_checkpoint(checkpoint, state)
 
     begin = time.perf_counter()
     while at["epoch"] < recipe.epochs:

@@ -344,12 +344,12 @@ class Callbacks:
         backend, config = self._backend, request.config
         yield lines.line({"phase": "loading"})
         loading = backend.load(request.pair)
-        pair = yield from self._long_step(session, loading, "loading")
+        pair = yield from long_step(session, loading, "loading")
         if pair is None:
             yield lines.line({"phase": "stopped"})
             return
         if own := session.steering(request.pair, config):
-            pair = yield from self._long_step(session, backend.with_layer(pair, own.folder), "loading")
+            pair = yield from long_step(session, backend.with_layer(pair, own.folder), "loading")
             if pair is None:
                 yield lines.line({"phase": "stopped"})
                 return
@@ -374,23 +374,10 @@ class Callbacks:
         baseline = None
         if request.baseline and recorder.ended and not session.stopping:
             yield lines.line({"phase": "baseline"})
-            baseline = yield from self._long_step(session, backend.baseline(pair, prompt, config), "baseline")
+            baseline = yield from long_step(session, backend.baseline(pair, prompt, config), "baseline")
         trace = recorder.trace(baseline)
         yield lines.line(end_event(trace))
         yield trace
-
-    def _long_step(self, session: Session, step: Any, phase: str) -> Any:
-        """Go through a step that reports now and then; returns its result, or None where the visitor stopped it."""
-        while True:
-            try:
-                message = next(step)
-            except StopIteration as end:
-                return end.value
-            if session.stopping:
-                step.close()
-                return None
-            # An empty event sends nothing new, but what waits for its turn goes out.
-            yield lines.line({"phase": phase, "message": told(message)}) if message else ""
 
 
 def api_judge(
@@ -476,6 +463,23 @@ def _file(trace: Trace, run: str) -> Iterator[str]:
         path = Path(folder) / f"trace-{file_part(trace.provenance.pair)}-{run}.json"
         trace.save(path)
         yield str(path)
+
+
+def long_step(session: Any, step: Any, phase: str) -> Any:
+    """Go through a step that reports now and then; returns its result, or None where the visitor stopped it.
+
+    session: that of any tab; it says whether its visitor is `stopping`.
+    """
+    while True:
+        try:
+            message = next(step)
+        except StopIteration as end:
+            return end.value
+        if session.stopping:
+            step.close()
+            return None
+        # An empty event sends nothing new, but what waits for its turn goes out.
+        yield lines.line({"phase": phase, "message": told(message)}) if message else ""
 
 
 def refusal(error: UserError) -> gr.Error:

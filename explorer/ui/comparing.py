@@ -19,7 +19,7 @@ from explorer.pieces import text_of
 from explorer.trace import Baseline, Prompt, Round, Trace
 from explorer.ui import lines
 from explorer.ui.backend import WARM, Backend
-from explorer.ui.callbacks import UPDATE_SECONDS, failure, message_of, note, read_form, refusal
+from explorer.ui.callbacks import UPDATE_SECONDS, failure, long_step, message_of, note, read_form, refusal
 from explorer.ui.lines import line
 from explorer.ui.messages import told, words
 from explorer.ui.paces import Paces
@@ -143,18 +143,10 @@ class Comparing:
         """Lines as lines.py has them for a run, `{"side": n}` before those of each: 0 the target alone, 1 A, 2 B."""
         backend = self._backend
         yield line({"phase": "loading"})
-        loading = backend.load(request.pair)
-        while True:
-            try:
-                message = next(loading)
-            except StopIteration as end:
-                pair = end.value
-                break
-            if session.stopping:
-                loading.close()
-                yield line({"phase": "stopped"})
-                return
-            yield line({"phase": "loading", "message": told(message)}) if message else ""
+        pair = yield from long_step(session, backend.load(request.pair), "loading")
+        if pair is None:
+            yield line({"phase": "stopped"})
+            return
         prompt = pair.encode(request.prompt, request.configs[0].raw_prompt)
         yield line({"phase": "warming"})
         with closing(backend.warm(pair, prompt, request.configs[1:])) as warming:

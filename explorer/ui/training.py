@@ -18,7 +18,7 @@ from explorer.errors import UserError
 from explorer.pacer.progress import Choosing, Epoch, Shard, Step, Trained
 from explorer.ui import texts
 from explorer.ui.backend import Backend
-from explorer.ui.callbacks import OwnLayer, Session, failure, message_of, note, refusal
+from explorer.ui.callbacks import OwnLayer, Session, failure, long_step, message_of, note, refusal
 from explorer.ui.controls import config_of
 from explorer.ui.lines import line, short
 from explorer.ui.messages import told, words
@@ -181,7 +181,7 @@ class Training:
         """The lines of a training as they come about. The keys are read by assets/train.js."""
         folder = session.folder
         yield line({"phase": "loading"})
-        pair = yield from self._load(session, asked.pair)
+        pair = yield from long_step(session, self._backend.load(asked.pair), "loading")
         if pair is None:
             yield line({"phase": "stopped"})
             return
@@ -201,19 +201,6 @@ class Training:
                     return
         finally:
             steps.close()
-
-    def _load(self, session: TrainSession, name: str) -> Any:
-        """Load a pair with its messages as lines; None where the visitor stopped it."""
-        loading = self._backend.load(name)
-        while True:
-            try:
-                message = next(loading)
-            except StopIteration as end:
-                return end.value
-            if session.stopping:
-                loading.close()
-                return None
-            yield line({"phase": "loading", "message": told(message)}) if message else ""
 
 
 class _Story:

@@ -20,7 +20,7 @@ from explorer.errors import UserError
 from explorer.prompts import CHECKABLE, EXAMPLES, PromptItem, read_prompts, typed_prompts
 from explorer.ui import sweep_lines, texts
 from explorer.ui.backend import Backend
-from explorer.ui.callbacks import PROMPT_LIMIT, failure, file_part, message_of, note, refusal
+from explorer.ui.callbacks import PROMPT_LIMIT, failure, file_part, long_step, message_of, note, refusal
 from explorer.ui.controls import config_of
 from explorer.ui.limits import UPLOAD_LIMIT
 from explorer.ui.lines import line
@@ -205,7 +205,7 @@ class Tuning:
     def _sweep(self, session: TuneSession, plan: Plan, points: tuple[DecodeConfig, ...]) -> Iterator[str]:
         """The lines of a sweep as they come about; the session holds what is through."""
         yield line({"phase": "loading"})
-        pair = yield from self._load(session, plan.pair)
+        pair = yield from long_step(session, self._backend.load(plan.pair), "loading")
         if pair is None:
             yield line({"phase": "stopped"})
             return
@@ -241,7 +241,7 @@ class Tuning:
 
     def _measure(self, session: TuneSession) -> Iterator[str]:
         sweep = session.sweep
-        pair = yield from self._load(session, session.pair)
+        pair = yield from long_step(session, self._backend.load(session.pair), "loading")
         if pair is None:
             yield line({"phase": "stopped"})
             return
@@ -266,19 +266,6 @@ class Tuning:
                     yield ""
         finally:
             steps.close()
-
-    def _load(self, session: TuneSession, name: str) -> Any:
-        """Load a pair with its messages as lines; None where the visitor stopped it."""
-        loading = self._backend.load(name)
-        while True:
-            try:
-                message = next(loading)
-            except StopIteration as end:
-                return end.value
-            if session.stopping:
-                loading.close()
-                return None
-            yield line({"phase": "loading", "message": told(message)}) if message else ""
 
 
 # Reading the form -----------------------------------------------------------------------------------------------------

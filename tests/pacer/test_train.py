@@ -184,7 +184,7 @@ def test_resumed_training_gives_the_same_weights(make_pair, learnable, tmp_path,
         if next(saves) == 3:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr("explorer.pacer.train.os.replace", killed_after_four_saves)
+    monkeypatch.setattr("explorer.distill.checkpoint.os.replace", killed_after_four_saves)
     with pytest.raises(KeyboardInterrupt):
         run("parts")
     monkeypatch.undo()
