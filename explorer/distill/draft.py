@@ -53,10 +53,6 @@ def sha256(path: Path) -> str:
 def card(runs: list[dict], figures: Figures, parameters: int, target_sha256: str) -> str:
     """The model card, in Markdown."""
     layers = runs[0]["layers"]
-    positions = "\n".join(
-        f"| {i} | {share:.3f} | {n} |"
-        for i, (share, n) in enumerate(zip(figures.acceptance, figures.reached, strict=True), 1)
-    )
     return f"""# Draft for SmolLM2-135M-Instruct
 
 {len(layers)} decoder layers and a final norm ({parameters / 1e6:.2f} M parameters, bfloat16) that draft for SmolLM2-135M-Instruct in
@@ -81,14 +77,7 @@ python -m explorer distill generate  # --shards 0:2, the held-out ones, and thos
 {_commands(runs)}
 ```
 
-## Figures
-On {figures.tokens:,} held-out answer tokens: next-token agreement {figures.agreement:.3f}. Speculative rounds of {len(figures.kept)} drafted tokens over the
-greedy ones of these answers: {figures.mean_kept:.2f} kept on average ({figures.rounds:,} rounds). These
-prompts come from the same templates as the training prompts: expect less on others.
-
-| draft position | kept, of those that reached it | reached |
-|---|---|---|
-{positions}
+{figures.markdown}
 
 ## Licence
 Apache-2.0. The layers start from, and were trained on the output of, SmolLM2-135M-Instruct by Hugging Face (Apache-2.0).

@@ -23,6 +23,22 @@ class Figures:
         return [kept / max(1, reached) for kept, reached in zip(self.kept, self.reached, strict=True)]
 
     @property
+    def markdown(self) -> str:
+        """As a section of a model card."""
+        positions = "\n".join(
+            f"| {i} | {share:.3f} | {n} |"
+            for i, (share, n) in enumerate(zip(self.acceptance, self.reached, strict=True), 1)
+        )
+        return f"""## Figures
+On {self.tokens:,} held-out answer tokens: next-token agreement {self.agreement:.3f}. Speculative rounds of {len(self.kept)} drafted tokens over the
+greedy ones of these answers: {self.mean_kept:.2f} kept on average ({self.rounds:,} rounds). These
+prompts come from the same templates as the training prompts: expect less on others.
+
+| draft position | kept, of those that reached it | reached |
+|---|---|---|
+{positions}"""
+
+    @property
     def mean_kept(self) -> float:
         return sum(self.kept) / max(1, self.rounds)
 

@@ -117,10 +117,6 @@ def write_head(head: Eagle3Head, folder: Path, target_folder: Path, runs: list[d
 
 def card(parameters: int, runs: list[dict], figures: Figures, target_sha256: str) -> str:
     """The model card, in Markdown."""
-    positions = "\n".join(
-        f"| {i} | {share:.3f} | {n} |"
-        for i, (share, n) in enumerate(zip(figures.acceptance, figures.reached, strict=True), 1)
-    )
     keys = ("answers", "answer_tokens", "read", "steps", "batch", "rate", "seed")
     lines = [[", ".join(map(str, run["shards"])), *(f"{run[key]:,}" for key in keys)] for run in runs]
     table = "\n".join(f"| {i} | " + " | ".join(line) + " |" for i, line in enumerate(lines, 1))
@@ -148,14 +144,7 @@ python -m explorer distill generate  # --shards, the held-out ones from 0 on, an
 {_commands(runs)}
 ```
 
-## Figures
-On {figures.tokens:,} held-out answer tokens: next-token agreement {figures.agreement:.3f}. Speculative rounds of {len(figures.kept)} drafted tokens over the
-greedy ones of these answers: {figures.mean_kept:.2f} kept on average ({figures.rounds:,} rounds). These
-prompts come from the same templates as the training prompts: expect less on others.
-
-| draft position | kept, of those that reached it | reached |
-|---|---|---|
-{positions}
+{figures.markdown}
 
 ## Licence
 Apache-2.0. The weights start from, and were trained on the output of, SmolLM2-135M-Instruct by Hugging Face (Apache-2.0).
