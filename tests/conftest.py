@@ -121,6 +121,11 @@ def tiny_pair(shape: str = "llama", noise: float | None = None, seed: int = 0):
     return pair
 
 
+def pytest_collection_modifyitems(items):
+    """Browser tests last: the servers, pages and their threads that they leave in this process made every later test several times slower."""
+    items.sort(key=lambda item: item.get_closest_marker("browser") is not None)
+
+
 @pytest.fixture(scope="session")
 def tokenizer():
     return byte_tokenizer()
