@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
 
-from explorer import cases, distill, pacer, terminal
+from explorer import cases, distill, judging, pacer, terminal
 from explorer.analysis.loosened import loosened, loosened_table
 from explorer.analysis.metrics import summarize
 from explorer.analysis.replay import first_change, replay, spans
@@ -209,6 +209,12 @@ def _parser() -> argparse.ArgumentParser:
     pacing = commands.add_parser("pacer", help="collect for, train and evaluate PACER's pre-verification layer")
     pacer.add_arguments(pacing)
     pacing.set_defaults(command=pacer.main)
+
+    heading = commands.add_parser(
+        "judge-head", help="collect labels for, train and evaluate the judge head of a target"
+    )
+    judging.add_arguments(heading)
+    heading.set_defaults(command=judging.main)
 
     return parser
 
