@@ -70,7 +70,7 @@ class DecodeConfig:
         str, "fly", "Rule",
         "How the target verifies: alone, exact match, or a loose rule. fly: keeps a mismatch where the target is unsure and the draft "
         "goes on well. Greedy only: typical (Medusa): where the target finds the token likely enough; topk: among its k likeliest; "
-        "margin (as MARS): its close runner-up; kl: where draft and target think alike.",
+        "margin (as MARS): its close runner-up; kl: where draft and target think alike; judge: where a head trained on outcomes finds that the token does not matter.",
         choices=get_args(Rule),
     )  # fmt: skip
     theta: float = _knob(
@@ -110,6 +110,15 @@ class DecodeConfig:
     kl_confidence: float = _knob(
         float, 0.9, "KL confidence", "kl: nothing is kept where the target's likeliest token is more probable than this.",
         low=0.0, high=1.0, step=0.01,
+    )  # fmt: skip
+    judge_threshold: float = _knob(
+        float, 0.5, "Judge threshold",
+        "judge: a mismatch is kept where the judge head gives it at least this; 0.5 is the point chosen for the head.",
+        low=0.0, high=1.0, step=0.01,
+    )  # fmt: skip
+    judge_run: int = _knob(
+        int, 1, "Judged in a row", "judge: at most so many mismatches one after the other are kept; 0 keeps none.",
+        low=0, high=16, step=1,
     )  # fmt: skip
     drafter: str = _knob(
         str,
@@ -256,6 +265,8 @@ class DecodeConfig:
             notes.append("Theta is above the largest possible entropy: no mismatch is ever deferred.")
         if self.rule == "topk" and self.top_k == 1:
             notes.append("The target's likeliest token alone: topk with k = 1 equals the exact rule.")
+        if self.rule == "judge" and self.judge_run == 0:
+            notes.append("With 0 in a row no mismatch is ever kept: judge equals the exact rule.")
         return tuple(notes)
 
     def with_preset(self, name: str) -> DecodeConfig:

@@ -49,4 +49,6 @@ def verify_suffixes(
     start, count = packed.starts[best], len(phrases[best])
     target.move(start=held + start, count=count, to=held + size)
     rows = torch.tensor([*range(size), *range(start, start + count)], device=device)
+    if target.states is not None:  # of the rows that are returned, as after a plain feed
+        target.states = target.states[rows]
     return logits[rows], argmax[rows], branches

@@ -28,7 +28,7 @@ from explorer.pieces import text_of
 from explorer.prompts import PromptItem
 from explorer.trace import EVIDENCE, Row
 
-SPARE = 16  # tokens that a continuation may be longer than a greedy answer
+SPARE = 16  # tokens that a continuation may be longer than the greedy answer
 WIDTH = 16  # continuations side by side: a CPU takes so many rows for little more than one
 
 
@@ -92,7 +92,7 @@ def label(
         mismatches, states = [], [none]
         for start in range(0, len(places), WIDTH):
             some = places[start : start + WIDTH]
-            outcomes, after = _continuations(pair, target, item, prompt, answer, some, longest + SPARE)
+            outcomes, after = _continuations(pair, target, item, prompt, answer, some, len(answer) + SPARE)
             states.append(after)
             mismatches += [_mismatch(pair, place, item, ids) for place, ids in zip(some, outcomes)]
     return Labelled(item, text, tuple(mismatches)), torch.cat(states), settled
