@@ -23,17 +23,18 @@ from explorer.prompts import PromptItem
 
 def collect(
     pair: Pair, drafters: Sequence[Drafter], folder: Path, shards: range, settings: dict, exclude: list[Path],
-    say: Callable[[str], None] = print,
+    given: Sequence[PromptItem] | None = None, say: Callable[[str], None] = print,
 ) -> None:  # fmt: skip
-    """Write the missing shards, telling each. settings: rows (prompts a shard), max_new and seed.
+    """Write the missing shards, telling each. settings: rows (prompts a shard), max_new and seed; given: prompts to label in place
+    of made ones.
 
     settings.json in the folder pins what a resumed run must agree with; raises UserError where it does not.
     """
-    settings = settings | provenance(pair, drafters) | {"exclude": [path.name for path in exclude]}
-    pin(folder, settings)
+    own = {"given": len(given)} if given else {"exclude": [path.name for path in exclude]}
+    pin(folder, settings | provenance(pair, drafters) | own)
     excluded, count = Exclusion(exclude), settings["rows"]
-    prompts = checkable_prompts(random.Random(settings["seed"]))
-    kept = (item for item in prompts if item.prompt not in excluded)
+    made = (item for item in checkable_prompts(random.Random(settings["seed"])) if item.prompt not in excluded)
+    kept = iter(given) if given else made
     for index, items in zip(range(shards.stop), iter(lambda: list(islice(kept, count)), [])):
         path = shard_path(folder, index)
         if index in shards and not path.exists():

@@ -83,6 +83,14 @@ def read_shard(path: Path) -> Shard:
         raise UserError(f"{path} is damaged ({error}): delete it, and collect again what is missing") from None
 
 
+def read_folder(folder: Path) -> list[Shard]:
+    """All shards of a collection, in order; raises UserError where there are none."""
+    shards = [read_shard(path) for path in shard_paths(folder)]
+    if not any(shard.texts for shard in shards):
+        raise UserError(f"{folder} holds no labelled mismatches: run `judge-head collect` first")
+    return shards
+
+
 def read_settings(folder: Path) -> dict[str, Any]:
     """What a collection was made with; raises UserError where the folder holds none."""
     path = folder / "settings.json"

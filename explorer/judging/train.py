@@ -13,7 +13,7 @@ from explorer.errors import UserError
 from explorer.judging.data import Rows
 from explorer.pacer.metrics import auc
 
-DECAYS = (1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 3e-1, 1.0)
+DECAYS = (1e-3, 1e-2, 3e-2, 1e-1, 3e-1, 1.0, 3.0, 10.0)
 
 
 @dataclass(frozen=True, slots=True)
