@@ -48,7 +48,7 @@ Maker = Callable[[random.Random], PromptItem]
 
 
 def checkable_prompts(rng: random.Random) -> Iterator[PromptItem]:
-    """Distinct prompts, each kind equally often in turn; depends on nothing but `rng`."""
+    """Distinct prompts, each kind in turn, passed over where it would repeat itself; depends on nothing but `rng`."""
     seen = set()
     for kind in itertools.cycle(KINDS):
         item = rng.choice(KINDS[kind])(rng)
