@@ -116,7 +116,7 @@ class DecodeConfig:
         "model",
         "Drafter",
         "Where drafted tokens come from: the draft model, prompt lookup alone, the draft model accelerated by lookup or by phrases "
-        "that it makes itself (Ouroboros), or a head fed with the target's own states (EAGLE-3 as a chain).",
+        "that it makes itself (Ouroboros), or a head fed with the target's own states (EAGLE-3, a chain or a tree).",
         choices=("model", "lookup", "model+lookup", "model+phrases", "features"),
     )
     length: str = _knob(
@@ -166,6 +166,17 @@ class DecodeConfig:
         "Drafter model+phrases: how many new phrases each draft forward works on, and how many known ones it tries.",
         low=1, high=20, step=1,
     )  # fmt: skip
+    tree: int = _knob(
+        int, 0, "Tree nodes N",
+        "Drafter features: the likeliest tokens of a tree of continuations, all verified in one pass, as in EAGLE-2; K levels deep at "
+        "most. 0 drafts a chain.",
+        low=0, high=64, step=1,
+    )  # fmt: skip
+    tree_width: int = _knob(
+        int, 4, "Tree width k",
+        "Drafter features, trees: continuations of a node that are considered, and nodes of a level that get any.",
+        low=1, high=16, step=1,
+    )  # fmt: skip
     schedule: str = _knob(
         str, "serial", "Schedule",
         "serial: draft, then verify. pearl: the draft goes on while the target verifies (PEARL); run one after the other here, "
@@ -213,9 +224,14 @@ class DecodeConfig:
                 "Rule kl compares the draft model's distribution with the target's, and a phrase has none: set Candidate phrases to 0"
             )
         if self.drafter == "features" and (self.phrases or self.schedule == "pearl"):
-            # Branches leave no states for the head, and while the target verifies there are none yet.
+            # A phrase would have to go on from a state that no pass has left yet, and so would what is drafted ahead.
             raise ConfigError(
                 "A feature-fed head drafts from the target's states of one plain pass: set Candidate phrases to 0 and the schedule to serial"
+            )
+        if self.drafts_trees and (self.length != "fixed" or self.temperature):
+            raise ConfigError(
+                f"A tree is grown to its {self.tree} likeliest nodes and its path chosen by the target's own choices: it needs "
+                "Length policy fixed and Temperature 0, or set Tree nodes N to 0"
             )
         if self.drafter == "model+phrases" and self.temperature:
             raise ConfigError(
@@ -240,6 +256,11 @@ class DecodeConfig:
         return self.length in ("pacer", "survival")
 
     @property
+    def drafts_trees(self) -> bool:
+        """Whether a round drafts several continuations at once, of which the target's pass chooses one."""
+        return self.drafter == "features" and self.tree > 0 and self.rule != "autoregressive"
+
+    @property
     def theta_is_never(self) -> bool:
         """True where no entropy can reach theta, so that FLy keeps what the exact rule keeps."""
         return self.theta > ENTROPY_MAXIMUM[self.entropy]
@@ -254,6 +275,8 @@ class DecodeConfig:
             )
         if self.rule == "fly" and self.theta_is_never:
             notes.append("Theta is above the largest possible entropy: no mismatch is ever deferred.")
+        if self.tree and self.drafter != "features":
+            notes.append("Only the drafter features drafts trees: Tree nodes N is not used.")
         if self.rule == "topk" and self.top_k == 1:
             notes.append("The target's likeliest token alone: topk with k = 1 equals the exact rule.")
         return tuple(notes)

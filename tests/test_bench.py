@@ -155,7 +155,7 @@ def test_a_row_that_a_pair_refuses_is_left_out_with_the_reason(make_pair):
     assert row_name(bench.PEARL, 2) in rows
     assert not any("Ouroboros" in row for row in rows)
     assert len(left_out) == 3
-    assert all("not run here, phrases need a mask" in reason for reason in left_out)
+    assert all("not run here, phrases and trees need a mask" in reason for reason in left_out)
 
 
 def test_drafts_are_compared_where_both_started_after_the_same_text():

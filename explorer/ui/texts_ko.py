@@ -155,7 +155,7 @@ PAGE: dict[str, str] = {
     "window_includes_mismatch.help": "공개 코드의 세는 방식: 뒤에 W개가 아니라 W - 1개가 일치하면 됩니다.",
     "drafter.label": "초안 생성기",
     "drafter.help": "초안 토큰의 출처: 초안 모델, 프롬프트 조회, 조회로 가속한 초안 모델, Ouroboros처럼 스스로 만든 구절로 가속한 초안 모델, "
-    "또는 목표 모델 자신의 상태를 입력받는 헤드(EAGLE-3, 사슬형).",
+    "또는 목표 모델 자신의 상태를 입력받는 헤드(EAGLE-3, 사슬 또는 트리).",
     "length.label": "길이 정책",
     "length.help": "초안을 언제 멈출지 정합니다. fixed: 토큰 K개 뒤. pacer: 블록의 예상 수락률이 임계값보다 낮을 때. confidence: 확률이 낮은 토큰 뒤. "
     "entropy: 엔트로피가 높은 토큰 뒤. heuristic: 지난 라운드의 K에서, 모두 유지되었으면 2를 더하고 아니면 1을 뺍니다. "
@@ -180,6 +180,10 @@ PAGE: dict[str, str] = {
     "phrase_length.help": "Ouroboros(접미 구절): 구절 하나의 최대 토큰 수.",
     "phrase_window.label": "동시에 만드는 구절",
     "phrase_window.help": "초안 생성기 model+phrases: 초안 순전파마다 새로 만드는 구절의 수이자 시도하는 기존 구절의 수.",
+    "tree.label": "트리 노드 N",
+    "tree.help": "초안 생성기 EAGLE-3 헤드: 이어질 수 있는 여러 갈래로 된 트리에서 가장 유력한 토큰들을 EAGLE-2처럼 한 번의 패스로 모두 검증합니다. 깊이는 최대 K. 0이면 사슬 하나만 만듭니다.",
+    "tree_width.label": "트리 너비 k",
+    "tree_width.help": "EAGLE-3 헤드의 트리: 노드 하나에서 살펴보는 다음 토큰의 수이자, 한 단계에서 이어 가는 노드의 수.",
     "schedule.label": "진행 방식",
     "schedule.help": "serial: 초안을 만든 뒤 검증합니다. pearl: 목표 모델이 검증하는 동안 초안을 계속 만듭니다(PEARL). 여기서는 차례로 실행하고, 동시에 실행할 때의 시간은 모델로 계산합니다.",
     "max_new_tokens.label": "토큰 예산",
