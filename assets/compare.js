@@ -150,7 +150,8 @@ function drawPartings() {
 const KNOBS = Object.keys(TEXT.knobs);
 const knobValue = (value) => (typeof value === "number" ? short(value) : TEXT.values[value] ?? String(value));
 const ofRules = new Set(Object.values(RULES).flatMap(({ knobs }) => knobs));
-const used = (config) => KNOBS.filter((name) => !ofRules.has(name) || RULES[config.rule]?.knobs.includes(name));
+const ofTrees = ["tree", "tree_width"];
+const used = (config) => KNOBS.filter((name) => (ofRules.has(name) ? RULES[config.rule]?.knobs.includes(name) : !ofTrees.includes(name) || config.drafter === "features"));
 
 // The settings of its rule, where the loose rule has any.
 function pointOf(config) {
@@ -161,7 +162,7 @@ function pointOf(config) {
 function settingsOf(config) {
   if (config.rule === "autoregressive") return "";
   const parts = [knobValue(config.rule), ...pointOf(config), `K ${config.draft_length}`, ...(config.length === "fixed" ? [] : [config.length]), ...(config.drafter === "model" ? [] : [config.drafter]),
-    ...(config.phrases ? [`${TEXT.knobs.phrases} ${config.phrases}`] : []), ...(config.schedule === "pearl" ? ["PEARL"] : [])];
+    ...(config.phrases ? [`${TEXT.knobs.phrases} ${config.phrases}`] : []), ...(config.drafter === "features" && config.tree ? [`${TEXT.knobs.tree} ${config.tree}`] : []), ...(config.schedule === "pearl" ? ["PEARL"] : [])];
   return parts.join(", ");
 }
 

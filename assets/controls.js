@@ -23,6 +23,8 @@ function connectControls(root, onSettings) {
   // The knobs of a rule stand there only while it is chosen; FLy's, the page's own subject, always.
   const shown = Object.entries(RULES).filter(([rule]) => rule !== "fly").flatMap(([rule, { knobs }]) =>
     knobs.map((name) => `#rail:not(:has(#knob-rule input[value="${rule}"]:checked)) #knob-${name} { display: none; }`));
+  // And those of trees only beside the drafter that makes them.
+  shown.push(...["tree", "tree_width"].map((name) => `#rail:not(:has(#knob-drafter input[value="features"]:checked)) #knob-${name} { display: none; }`));
   if (!props.alone) document.head.append(make("style", "", shown.join("\n"))); // a page of its own has no such knobs, and takes no style from a script
   document.addEventListener("explorer-controls", ({ detail }) => { onSettings(detail); settle(); });
 

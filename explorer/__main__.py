@@ -26,7 +26,7 @@ from explorer.verdicts import Verdict
 
 # Knobs of `sweep` that all its points share.
 SWEPT_ALIKE = ("entropy", "window_includes_mismatch", "drafter", "length", "block_size", "threshold", "growth", "statistic",
-               "least_draft", "max_new_tokens", "stop_strings", "raw_prompt")  # fmt: skip
+               "least_draft", "tree", "tree_width", "max_new_tokens", "stop_strings", "raw_prompt")  # fmt: skip
 
 
 OUT_OF_MEMORY = (

@@ -136,6 +136,7 @@ def test_notes_say_what_the_table_has_no_column_for(hand):
     rows = [
         (row_name(bench.WARM, 4), phrases),
         (row_name(bench.PEARL, 3), pearl),
+        (row_name(bench.EXACT_WITH_TREE, 3), hand.tree().rounds),
         ("exact, K = 4", hand.valid().rounds),
     ]
     lines = []
@@ -144,9 +145,10 @@ def test_notes_say_what_the_table_has_no_column_for(hand):
         lines.append(line(name, [[Measured(ids, 1.0, len(rounds), rounds)]], plain, ["a"]))
     told = bench.notes(lines)
     assert "28.6% of the emitted tokens" in told[0]
-    assert "leaks" in told[1]
-    assert "0.7 tokens/s modelled" in told[2]
-    assert len(told) == 3
+    assert "EAGLE-3 tree, K = 3: trees of at most 12 nodes, of which 33.3% were kept" in told[1]
+    assert "leaks" in told[2]
+    assert "0.7 tokens/s modelled" in told[3]
+    assert len(told) == 4
 
 
 def test_a_row_that_a_pair_refuses_is_left_out_with_the_reason(make_pair):

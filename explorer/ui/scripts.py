@@ -18,6 +18,7 @@ PURE = (
     "rule.js",
     "run.js",
     "replay.js",
+    "tree.js",
     "figures.js",
     "link.js",
     "export.js",
@@ -29,6 +30,7 @@ SCRIPTS = (
     "dom.js",
     "strip.js",
     "card.js",
+    "treeview.js",
     "lanes.js",
     "scrubber.js",
     "gauges.js",
@@ -42,7 +44,7 @@ SCRIPTS = (
     "lesson.js",
     "view.js",
 )
-VIEW_STYLES = ("view.css", "lanes.css", "charts.css", "share.css")
+VIEW_STYLES = ("view.css", "lanes.css", "tree.css", "charts.css", "share.css")
 STYLES = tuple(ASSETS / name for name in ("page.css", *VIEW_STYLES, "tune.css", "lesson.css"))
 
 VIEW_TEXTS = ((texts.VIEW, texts_learn.LESSON), (texts_ko.VIEW, texts_learn_ko.LESSON))

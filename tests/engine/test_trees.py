@@ -1,6 +1,5 @@
 """Drafting trees: how one grows, what its nodes read, which path becomes the draft, and rounds that are the target's own text."""
 
-import copy
 import dataclasses
 
 import pytest
