@@ -435,7 +435,7 @@ def _pairs(args: argparse.Namespace) -> int:
 def _bench(args: argparse.Namespace) -> int:
     _check_writable(args.out)
     if args.synthetic:
-        from explorer import synthetic
+        from explorer.bench import synthetic
 
         return synthetic.main(args)
     from explorer import bench
