@@ -74,7 +74,7 @@ class Sides:
     def __init__(self, pair: Pair, config: DecodeConfig, pool: PhrasePool | None = None):
         """pool: phrases to begin with; raises UnsupportedModel where the target cannot try any, or no tree."""
         self._pair, self._config = pair, config
-        alone = config.rule == "autoregressive"
+        alone = not config.drafts
         self._pipeline = Pipeline(config.draft_length) if config.schedule == "pearl" and not alone else None
         self._pool = None
         if (config.phrases or config.drafts_trees) and not alone:

@@ -81,7 +81,7 @@ def constants() -> str:
 
 
 def of_rules() -> dict[str, object]:
-    """What scripts that read and judge rounds must know: letters, loose rules, and the order of the evidence of a mismatch."""
+    """What scripts that read and judge rounds must know: letters, loose rules, the order of evidence, needs of knobs."""
     return {
         "VERDICT_OF": {letter: str(verdict) for verdict, letter in LETTERS.items()},
         "RULES": {
@@ -89,6 +89,7 @@ def of_rules() -> dict[str, object]:
             for name, rule in LOOSE_RULES.items()
         },
         "EVIDENCE": list(EVIDENCE),
+        "NEEDS": {knob.name: list(knob.needs) for knob in page_knobs()},
     }
 
 

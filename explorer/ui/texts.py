@@ -18,7 +18,6 @@ PROMPT_LABEL = "Prompt"
 PROMPT_PLACEHOLDER = "Ask for something, or pick an example below."
 EXAMPLES_LABEL = "Examples"
 RECORDINGS_LABEL = "Recorded runs"
-RUN_POLICY = "{policy} length"  # of a recorded run, behind its rule
 OWN_RUN = "Your own run"
 OWN_FILE = "From your file"
 RUN = "Run"
@@ -47,40 +46,46 @@ CHARTS = {
 }
 
 SETTINGS = "Settings"
+GROUPS = {"verifying": "Verifying", "drafting": "Drafting", "writing": "Output"}
 ADVANCED = "Advanced"
 PAIR_LABEL = "Model pair"
-PAIR_INFO = "Target and draft share one vocabulary. Type TARGET,DRAFT for others on this machine, and TARGET,DRAFT,cross-tokenizer for two vocabularies."
-PRESET_LABEL = "Preset of the loose rule"
+PAIR_INFO = (
+    "Or type TARGET,DRAFT: two models on this machine with one vocabulary. With two: TARGET,DRAFT,cross-tokenizer."
+)
+PRESET_LABEL = "Preset of FLy"
 PRESET_CUSTOM = "Custom"
 BASELINE_LABEL = "Compare with plain greedy"
 BASELINE_INFO = "Also lets the target write alone, for its own text and speed. Takes as long again, or longer."
 RULE_LABELS = {
     "autoregressive": "Target alone",
     "exact": "Exact match",
-    "fly": "FLy, loose",
-    "typical": "Typical, as Medusa",
+    "fly": "FLy (loose, deferred)",
+    "typical": "Typical (Medusa)",
     "topk": "Top k",
-    "margin": "Margin, as MARS",
+    "margin": "Margin (MARS)",
     "kl": "KL limit",
 }
 DRAFTER_LABELS = {
     "model": "Draft model",
     "lookup": "Prompt lookup",
-    "model+lookup": "Both",
-    "model+phrases": "Model with phrases",
+    "model+lookup": "Model + lookup",
+    "model+phrases": "Model + phrases",
     "features": "EAGLE-3 head",
 }
 LENGTH_LABELS = {
-    "fixed": "Fixed",
+    "fixed": "Fixed length",
     "pacer": "PACER",
     "confidence": "Confidence",
-    "entropy": "Entropy",
+    "entropy": "SVIP entropy",
     "heuristic": "Heuristic",
     "adaedl": "AdaEDL",
     "survival": "Survival",
 }
 ENTROPY_LABELS = {"normalized": "Normalized", "top3": "Top 3"}
-SCHEDULE_LABELS = {"serial": "One after the other", "pearl": "PEARL"}
+STATISTIC_LABELS = {"mean": "Mean", "min": "Smallest", "product": "Product"}
+SCHEDULE_LABELS = {"serial": "In turn", "pearl": "Overlapped (PEARL)"}
+SIGNED = {"theta": "Theta θ", "growth": "Growth ρ"}  # labels with letters that a terminal may lack
+UNITS = {"tokens": "tokens", "nats": "nats"}  # of knobs, behind their labels
 
 PAIR_FETCHED = "fetched on first use"
 PAIR_MISSING = "not on this machine"

@@ -61,7 +61,7 @@ def test_gradios_parts_have_the_same_keys_in_both_languages():
     korean = say.translations_dict["ko"]
     assert set(korean) == set(english())
     assert all(PLACEHOLDER.findall(text) == PLACEHOLDER.findall(korean[key]) for key, text in english().items())
-    names = {"LENGTH_LABELS.pacer", "LENGTH_LABELS.adaedl", "SCHEDULE_LABELS.pearl"}
+    names = {"LENGTH_LABELS.pacer", "LENGTH_LABELS.adaedl", "UNITS.nats"}
     assert {key for key, text in korean.items() if not HANGUL.search(text)} == names
 
 
