@@ -149,8 +149,6 @@ function drawPartings() {
 
 const KNOBS = Object.keys(TEXT.knobs);
 const knobValue = (value) => (typeof value === "number" ? short(value) : TEXT.values[value] ?? String(value));
-const ofRules = new Set(Object.values(RULES).flatMap(({ knobs }) => knobs));
-const used = (config) => KNOBS.filter((name) => !ofRules.has(name) || RULES[config.rule]?.knobs.includes(name));
 
 // The settings of its rule, where the loose rule has any.
 function pointOf(config) {
@@ -161,7 +159,7 @@ function pointOf(config) {
 function settingsOf(config) {
   if (config.rule === "autoregressive") return "";
   const parts = [knobValue(config.rule), ...pointOf(config), `K ${config.draft_length}`, ...(config.length === "fixed" ? [] : [config.length]), ...(config.drafter === "model" ? [] : [config.drafter]),
-    ...(config.phrases ? [`${TEXT.knobs.phrases} ${config.phrases}`] : []), ...(config.schedule === "pearl" ? ["PEARL"] : [])];
+    ...(config.phrases ? [`${TEXT.knobs.phrases} ${config.phrases}`] : []), ...(config.drafter === "features" && config.tree ? [`${TEXT.knobs.tree} ${config.tree}`] : []), ...(config.schedule === "pearl" ? ["PEARL"] : [])];
   return parts.join(", ");
 }
 
@@ -181,8 +179,8 @@ function drawFigures() {
     ...Object.keys(TEXT.summary.counts).filter((name) => shown.some((end) => end.summary.counts[name])).map((name) => [TEXT.summary.counts[name], of((s) => String(s.counts[name] ?? 0))]),
   ];
   const [, a, b] = head.configs;
-  const differing = KNOBS.filter((name) => a[name] !== b[name] && (used(a).includes(name) || used(b).includes(name)));
-  const settings = differing.map((name) => [TEXT.knobs[name], ["", ...[a, b].map((config) => (used(config).includes(name) ? knobValue(config[name]) : "–"))]]);
+  const differing = KNOBS.filter((name) => a[name] !== b[name] && (matters(a, name) || matters(b, name)));
+  const settings = differing.map((name) => [TEXT.knobs[name], ["", ...[a, b].map((config) => (matters(config, name) ? knobValue(config[name]) : "–"))]]);
   const most = Math.max(...shown.map((end) => totalOf(end.summary.seconds)));
   figuresPart.replaceChildren(
     make("h3", "", words.title),

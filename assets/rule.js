@@ -48,3 +48,7 @@ const isLoosened = (verdict) => verdict === "deferred" || verdict === "relaxed";
 
 // Rules that keep a mismatch on its own position alone.
 const relaxes = (rule) => rule !== "fly" && rule in LOOSE;
+
+// Whether a knob has an effect under these settings (explorer/config.py, Knob.needs).
+const matters = (config, name) => NEEDS[name].every((need) =>
+  Object.entries(need).some(([other, choices]) => (choices.length ? choices.includes(config[other]) : Boolean(config[other]))));

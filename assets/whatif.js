@@ -80,10 +80,11 @@ function makeCompare() {
     const runs = [before, after];
     const summary = (name, digits) => runs.map((run) => (run.end.summary[name] === null ? "–" : number(run.end.summary[name], digits)));
     const counted = (pick) => runs.map((run) => String(pick(run.end.summary.counts)));
-    const knobs = Object.keys(after.head.config).filter((name) => String(before.head.config[name]) !== String(after.head.config[name]) && words.knobs[name]);
+    const knobs = Object.keys(after.head.config).filter((name) => String(before.head.config[name]) !== String(after.head.config[name]) && words.knobs[name]
+      && runs.some((run) => matters(run.head.config, name)));
     const rows = [
       ...(before.end.provenance.pair === after.end.provenance.pair ? [] : [[words.pair, runs.map((run) => run.head.title)]]),
-      ...knobs.map((name) => [words.knobs[name], runs.map((run) => knobValue(name, run.head.config[name]))]),
+      ...knobs.map((name) => [words.knobs[name], runs.map((run) => (matters(run.head.config, name) ? knobValue(name, run.head.config[name]) : "–"))]),
       [words.tau, summary("tau", 2)], [words.kept, summary("kept_per_round", 2)], [words.speed, summary("speed", 1)],
       [words.tokens, runs.map((run) => String(run.end.summary.tokens))],
       ...LOOSENED.filter((kind) => kind === "deferred" || runs.some((run) => run.end.summary.counts[kind]))

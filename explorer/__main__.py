@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import argparse
 import io
-import math
 import os
 import sys
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NoReturn
 
 from explorer import cases, distill, judging, pacer, terminal
 from explorer.analysis.loosened import loosened, loosened_table
 from explorer.analysis.metrics import summarize
 from explorer.analysis.replay import first_change, replay, spans
-from explorer.config import POLICY_DEFAULTS, PRESETS, RULE_KNOBS, THETA_OF_MEASURE, DecodeConfig, Knob, knobs
+from explorer.config import PRESETS, RULE_KNOBS, DecodeConfig, knobs
 from explorer.errors import UserError, is_out_of_memory
 from explorer.files import write_whole
+from explorer.options import Parser, add_knob, add_layer, add_pair, config_of, count, nats, numbers, whole
 from explorer.pieces import text_of
 from explorer.prompts import HELD_OUT
 from explorer.trace import Baseline, Trace
@@ -26,22 +24,12 @@ from explorer.verdicts import Verdict
 
 # Knobs of `sweep` that all its points share.
 SWEPT_ALIKE = ("entropy", "window_includes_mismatch", "drafter", "length", "block_size", "threshold", "growth", "statistic",
-               "least_draft", "max_new_tokens", "stop_strings", "raw_prompt")  # fmt: skip
+               "least_draft", "tree", "tree_width", "max_new_tokens", "stop_strings", "raw_prompt")  # fmt: skip
 
 
 OUT_OF_MEMORY = (
     "not enough memory: lower --max-new-tokens or --draft-length, shorten the prompt, or take a smaller pair"
 )
-
-
-class _Parser(argparse.ArgumentParser):
-    """One line per mistake, no usage block; option names are never guessed from a prefix."""
-
-    def __init__(self, **options: Any):
-        super().__init__(**options, allow_abbrev=False)
-
-    def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -70,18 +58,18 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="python -m explorer", description="See speculative decoding: run, judge, replay and compare.")
-    commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=_Parser)
+    parser = Parser(prog="python -m explorer", description="See speculative decoding: run, judge, replay and compare.")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=Parser)
 
     run = commands.add_parser("run", help="decode one prompt and show every verdict")
     prompt = run.add_mutually_exclusive_group(required=True)
     prompt.add_argument("--prompt", metavar="TEXT")
     prompt.add_argument("--prompt-file", metavar="F", type=Path)
-    _add_pair(run)
+    add_pair(run)
     run.add_argument("--preset", choices=PRESETS, help="a named point of the loose rule; single options override it")
     for knob in knobs():
-        _add_knob(run, knob)
-    _add_layer(run)
+        add_knob(run, knob)
+    add_layer(run)
     run.add_argument("--baseline", action="store_true", help="also decode plainly, with the target alone")
     run.add_argument("--out", metavar="TRACE.json", type=Path, help="write the record of the run")
     run.add_argument("--quiet", action="store_true", help="only the text, no summary")
@@ -95,7 +83,7 @@ def _parser() -> argparse.ArgumentParser:
     again.add_argument("trace", metavar="TRACE.json", type=Path)
     for knob in knobs():
         if knob.name in RULE_KNOBS:
-            _add_knob(again, knob)
+            add_knob(again, knob)
     again.set_defaults(command=_replay)
 
     deferred = commands.add_parser(
@@ -116,11 +104,11 @@ def _parser() -> argparse.ArgumentParser:
     pairs.set_defaults(command=_pairs)
 
     bench = commands.add_parser("bench", help="this engine beside transformers' own, one run")
-    _add_pair(bench)
+    add_pair(bench)
     bench.add_argument(
         "--prompts", metavar="F", type=Path, default=HELD_OUT, help="JSON lines; default: the held-out prompts"
     )
-    bench.add_argument("--limit", metavar="N", type=_count, help="only the first N prompts")
+    bench.add_argument("--limit", metavar="N", type=count, help="only the first N prompts")
     bench.add_argument(
         "--rows", metavar="TEXT", action="append", help="only rows whose name holds this; may be repeated"
     )
@@ -128,13 +116,13 @@ def _parser() -> argparse.ArgumentParser:
         "--row", metavar="TEXT", action="append", default=[],
         help="one more row, like 'exact length=pacer threshold=0.6 drafter=model+lookup'; may be repeated",
     )  # fmt: skip
-    _add_layer(bench)
-    bench.add_argument("--passes", metavar="N", type=_count, default=3, help="times all prompts are run (default 3)")
-    bench.add_argument("--max-new-tokens", metavar="N", type=_count, default=64, help="tokens per prompt (default 64)")
+    add_layer(bench)
+    bench.add_argument("--passes", metavar="N", type=count, default=3, help="times all prompts are run (default 3)")
+    bench.add_argument("--max-new-tokens", metavar="N", type=count, default=64, help="tokens per prompt (default 64)")
     bench.add_argument(
         "--draft-length",
         metavar="K",
-        type=_count,
+        type=count,
         action="append",
         help="drafted tokens per round (default 8); may be repeated",
     )
@@ -156,8 +144,8 @@ def _parser() -> argparse.ArgumentParser:
     checking = commands.add_parser(
         "gpu-check", help="the CUDA path against the CPU's, and graphs against eager: one report"
     )
-    checking.add_argument("--prompts", metavar="N", type=_count, default=3, help="of the examples (default 3)")
-    checking.add_argument("--max-new-tokens", metavar="N", type=_count, default=64, help="tokens per run (default 64)")
+    checking.add_argument("--prompts", metavar="N", type=count, default=3, help="of the examples (default 3)")
+    checking.add_argument("--max-new-tokens", metavar="N", type=count, default=64, help="tokens per run (default 64)")
     checking.add_argument(
         "--synthetic", metavar="SHAPE", help="as of bench (default: 7b+0.5b; without a GPU small models)"
     )
@@ -168,34 +156,34 @@ def _parser() -> argparse.ArgumentParser:
     sweep = commands.add_parser(
         "sweep", help="theta x W over a set of prompts: speed against fidelity, and the point to choose"
     )
-    _add_pair(sweep)
+    add_pair(sweep)
     sweep.add_argument(
         "--prompts", metavar="F", type=Path, required=True, help="JSON lines, with answers where they can be checked"
     )
-    sweep.add_argument("--limit", metavar="N", type=_count, help="only the first N prompts")
+    sweep.add_argument("--limit", metavar="N", type=count, help="only the first N prompts")
     for name, knob_name in (("thetas", "theta"), ("windows", "window"), ("draft_lengths", "draft_length")):
         knob = next(knob for knob in knobs() if knob.name == knob_name)
         sweep.add_argument(
             f"--{name.replace('_', '-')}",
             metavar="A,B,..",
-            type=_numbers(knob),
+            type=numbers(knob),
             required=name != "draft_lengths",
             help=f"{knob.label}: each {knob.range_text}",
         )
     for knob in knobs():
         if knob.name in SWEPT_ALIKE:
-            _add_knob(sweep, knob)
+            add_knob(sweep, knob)
     sweep.add_argument(
         "--limit-nats",
         metavar="X",
-        type=_nats,
+        type=nats,
         default=0.10,
         help="choose a point at most this far below plain greedy in mean target log-probability per token (default 0.1)",
     )
     sweep.add_argument(
         "--limit-lost",
         metavar="N",
-        type=_whole,
+        type=whole,
         default=0,
         help="choose a point that loses at most so many right answers (default 0)",
     )
@@ -219,103 +207,8 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _add_pair(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--pair",
-        metavar="P",
-        help="a name of `explorer pairs`, or TARGET,DRAFT: hub ids or local folders; DRAFT may be an EAGLE-3 head of the target; "
-        "TARGET,DRAFT,cross-tokenizer for two vocabularies",
-    )
-    parser.add_argument(
-        "--device",
-        metavar="D",
-        help="default: cuda if present, else cpu; auto spreads a large target over all GPUs, memory and disk",
-    )
-    parser.add_argument(
-        "--dtype",
-        metavar="T",
-        help="default: bfloat16 on cuda; on a cpu packed float32 with a quantized draft; float32 is the plain oracle",
-    )
-
-
-def _add_layer(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--pacer-layer",
-        metavar="FOLDER",
-        type=Path,
-        help="a layer trained by `explorer pacer` (default: what ships for the pair)",
-    )
-
-
-def _add_knob(parser: argparse.ArgumentParser, knob: Knob) -> None:
-    """The option of one knob. No default here: what was not given keeps the value it would have had."""
-    flag = "--stop" if knob.kind is tuple else f"--{knob.name.replace('_', '-')}"
-    options: dict[str, Any] = {"dest": knob.name, "default": argparse.SUPPRESS, "help": knob.help.replace("%", "%%")}
-    if knob.kind is bool:
-        parser.add_argument(flag, action="store_true", **options)
-    elif knob.kind is tuple:
-        parser.add_argument(flag, action="append", metavar="TEXT", **options)
-    elif knob.choices:
-        parser.add_argument(flag, choices=knob.choices, **options)
-    else:
-        parser.add_argument(flag, type=_number(knob), metavar="N" if knob.kind is int else "X", **options)
-
-
-def _number(knob: Knob) -> Callable[[str], float]:
-    """A reader of the knob's numbers whose error names the range."""
-
-    def read(text: str) -> float:
-        try:
-            value = knob.kind(text)
-            knob.check(value)
-        except ValueError:
-            raise argparse.ArgumentTypeError(f"must be {knob.range_text}, got {text!r}") from None
-        return value
-
-    return read
-
-
-def _numbers(knob: Knob) -> Callable[[str], list[float]]:
-    """A reader of several of the knob's numbers, separated by commas."""
-    return lambda text: [_number(knob)(part.strip()) for part in text.split(",")]
-
-
-def _nats(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 <= value < math.inf:
-        raise argparse.ArgumentTypeError(f"must be a number from 0, got {text!r}")
-    return value
-
-
-def _whole(text: str) -> int:
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"must be a whole number from 0, got {text!r}")
-    return int(text)
-
-
-def _count(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"must be a whole number from 1, got {text!r}")
-    return int(text)
-
-
-def _config(args: argparse.Namespace, base: DecodeConfig) -> DecodeConfig:
-    """`base` with the options that were given; a measure brings its own theta, a length policy its own thresholds."""
-    given = {knob.name: getattr(args, knob.name) for knob in knobs() if hasattr(args, knob.name)}
-    if "stop_strings" in given:
-        given["stop_strings"] = tuple(given["stop_strings"])
-    if given.get("entropy", base.entropy) != base.entropy and "theta" not in given:
-        given["theta"] = THETA_OF_MEASURE[given["entropy"]]
-    if given.get("length", base.length) != base.length:
-        given = POLICY_DEFAULTS[given["length"]] | given
-    return replace(base, **given)
-
-
 def _run(args: argparse.Namespace) -> int:
-    config = _config(args, DecodeConfig().with_preset(args.preset) if args.preset else DecodeConfig())
+    config = config_of(args, DecodeConfig().with_preset(args.preset) if args.preset else DecodeConfig())
     text = args.prompt if args.prompt is not None else _read_text(args.prompt_file)
     _check_writable(args.out)
     from explorer.engine.decode import decode
@@ -381,7 +274,7 @@ def _deferred(args: argparse.Namespace) -> int:
 
 def _replay(args: argparse.Namespace) -> int:
     trace = _load_trace(args.trace)
-    config = _config(args, trace.config)
+    config = config_of(args, trace.config)
     rounds = replay(trace, config)
     for round_, recorded in zip(rounds, trace.rounds):
         before, after = (
@@ -441,7 +334,7 @@ def _pairs(args: argparse.Namespace) -> int:
 def _bench(args: argparse.Namespace) -> int:
     _check_writable(args.out)
     if args.synthetic:
-        from explorer import synthetic
+        from explorer.bench import synthetic
 
         return synthetic.main(args)
     from explorer import bench
@@ -461,7 +354,7 @@ def _sweep(args: argparse.Namespace) -> int:
     _check_writable(args.out)
     if args.out.suffix == ".json":
         raise UserError("--out names the CSV file; the JSON file is written beside it")
-    base = _config(args, replace(DecodeConfig(), max_new_tokens=64))
+    base = config_of(args, replace(DecodeConfig(), max_new_tokens=64))
     from explorer import sweep
 
     return sweep.main(args, base)

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import torch
 
-from explorer import synthetic
 from explorer.analysis.markdown import markdown_table
 from explorer.analysis.parting import parting
+from explorer.bench import synthetic
 from explorer.config import POLICY_DEFAULTS, DecodeConfig
 from explorer.engine import loading
 from explorer.engine.decode import decode

@@ -154,6 +154,55 @@ def longest(branches: Sequence[Branch]) -> int:
 
 
 @dataclass(frozen=True)
+class Tree:
+    """The N nodes of a drafted tree, all verified in the target's pass: lists over the nodes, parents before their children. Greedy only."""
+
+    parents: tuple[int, ...]  # index of the node each stands behind; -1: the committed text
+    ids: tuple[int, ...]
+    probs: tuple[float, ...]  # of each under the drafter, after its parent
+    argmax: tuple[int, ...]  # the target's choice after each
+
+    def __post_init__(self) -> None:
+        size = len(self.ids)
+        _require(size > 0, "a tree has at least one node")
+        for name in ("parents", "probs", "argmax"):
+            _require(len(getattr(self, name)) == size, f"a tree of {size} nodes needs as many {name}")
+        _require(
+            all(-1 <= parent < place for place, parent in enumerate(self.parents)),
+            "a node of a tree must stand behind an earlier one",
+        )
+        _require(
+            len(set(zip(self.parents, self.ids))) == size, "two nodes of a tree are one token behind the same node"
+        )
+        _require_range(self.probs, 0, 1, "a node's probability")
+
+    @cached_property
+    def depths(self) -> tuple[int, ...]:
+        """Of each node, counted from 1."""
+        depths: list[int] = []
+        for parent in self.parents:
+            depths.append(1 if parent < 0 else depths[parent] + 1)
+        return tuple(depths)
+
+    def path(self, first: int) -> tuple[int, ...]:
+        """The nodes that become the round's draft, first of all; first: the target's choice after the committed text.
+
+        From node to node the target's choice is taken where it is there; from the first place where it is not, always the drafter's
+        likeliest (of equals the first), as in a chain. So of all paths it agrees furthest, and no rule has a say in it.
+        """
+        children: dict[int, list[int]] = {}
+        for place, parent in enumerate(self.parents):
+            children.setdefault(parent, []).append(place)
+        path, place, wanted = [], -1, first
+        while place in children:
+            agreed = next((child for child in children[place] if self.ids[child] == wanted), None)
+            place = max(children[place], key=lambda child: self.probs[child]) if agreed is None else agreed
+            path.append(place)
+            wanted = None if agreed is None else self.argmax[place]
+        return tuple(path)
+
+
+@dataclass(frozen=True)
 class Seconds:
     """Where the time of one round went; wall clock, device synchronised, display excluded. `prefill`: first round only."""
 
@@ -204,6 +253,8 @@ class Round:
     branches: tuple[Branch, ...] = field(default=(), metadata=OMIT_EMPTY)
     # Under schedule pearl: drafted beyond this draft while the target verified it
     ahead: tuple[int, ...] = field(default=(), metadata=OMIT_EMPTY)
+    # All that was drafted, where that is a tree; `drafted` is the path through it that agrees furthest
+    tree: Tree | None = field(default=None, metadata=OMIT_NONE)
     # Tokens of the vocabulary that the rows are of; records of the first explorers lack it
     vocab_size: int | None = field(default=None, metadata=OMIT_NONE)
 
@@ -234,6 +285,8 @@ class Round:
             ),
             "a phrase and the rows differ in the target's choices",
         )
+        if self.tree:
+            self._check_tree(self.tree)
         kept = self.kept
         _require(all(verdict.is_kept for verdict in self.verdicts[:kept]), "a token is kept behind the cut")
         _require(
@@ -245,6 +298,19 @@ class Round:
             len(self.emitted) > 0 and self.emitted == self.committed[: len(self.emitted)],
             "emitted is not a prefix of committed",
         )
+
+    def _check_tree(self, tree: Tree) -> None:
+        path = tree.path(self.rows[0].argmax)
+        _require(
+            (self.drafted, self.draft_probs) == tuple(tuple(of[node] for node in path) for of in (tree.ids, tree.probs))
+            and set(self.sources) == {"features"},
+            "the draft must be the path through its tree that agrees furthest",
+        )
+        _require(
+            tuple(tree.argmax[node] for node in path) == tuple(row.argmax for row in self.rows[1:]),
+            "a tree and the rows differ in the target's choices",
+        )
+        _require(max(tree.depths) <= self.requested, "a tree deeper than the draft length")
 
     @property
     def kept(self) -> int:
@@ -259,6 +325,13 @@ class Round:
     def from_pool(self) -> int:
         """Drafted tokens that come from a phrase; they stand behind all others."""
         return self.sources.count("phrase pool")
+
+    @property
+    def verified(self) -> int:
+        """Drafted tokens that the target's pass was fed, those of other branches too: what it costs beside one plain step."""
+        if self.tree:
+            return len(self.tree.ids)
+        return len(self.drafted) - self.from_pool + sum(len(branch.ids) for branch in self.branches)
 
     @property
     def goes_on(self) -> bool:
@@ -365,6 +438,8 @@ def mentioned_ids(
         ids.update(round_.drafted, round_.replacement, round_.ahead)
         for branch in round_.branches:
             ids.update(branch.ids, branch.argmax)
+        if round_.tree:
+            ids.update(round_.tree.ids, round_.tree.argmax)
         for row in round_.rows:
             ids.update(row.top_ids, (row.argmax,))
     return ids
@@ -404,6 +479,7 @@ class Trace:
             _require(round_.length_before == length, f"{place}.length_before must be {length}")
             _require(round_.requested <= most, f"{place}: more tokens requested than {most}")
             self._check_phrases(round_, place)
+            self._check_tree(round_, place)
             if self.config.schedule == "pearl":
                 _require(
                     round_.drafted == tentative, f"{place}: the draft is not what stood of the tokens drafted ahead"
@@ -447,6 +523,23 @@ class Trace:
         _require(len(round_.branches) <= count, f"{place}: more phrases than {count}")
         most = max((len(branch.ids) for branch in round_.branches), default=0)
         _require(most <= self.config.phrase_length, f"{place}: a phrase longer than {self.config.phrase_length} tokens")
+
+    def _check_tree(self, round_: Round, place: str) -> None:
+        tree = round_.tree
+        if not self.config.drafts_trees:
+            _require(tree is None, f"{place}: a tree in a run that drafts none")
+            return
+        _require((tree is None) == (not round_.drafted), f"{place}: a draft without its tree")
+        if tree is None:
+            return
+        _require(len(tree.ids) <= self.config.tree, f"{place}: more than {self.config.tree} nodes")
+        widest = max(Counter(tree.parents).values())
+        _require(widest <= self.config.tree_width, f"{place}: more than {self.config.tree_width} nodes behind one")
+        stops = set(self.stop_ids)
+        _require(
+            not any(parent >= 0 and tree.ids[parent] in stops for parent in tree.parents),
+            f"{place}: a node of the tree stands behind a stop id",
+        )
 
     @cached_property
     def output_ids(self) -> tuple[int, ...]:

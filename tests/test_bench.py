@@ -2,19 +2,22 @@
 
 import pytest
 
-from explorer import bench
-from explorer.bench import (
+from explorer.bench.lines import drafts_that_differ, kind_table, line, notes, table
+from explorer.bench.rows import (
+    EXACT_WITH_TREE,
+    PEARL,
     PLAIN,
     THEIR_ASSISTED,
     THEIR_PLAIN,
+    WARM,
     Measured,
-    drafts_that_differ,
     is_chosen,
-    kind_table,
-    line,
+    measure,
     our_rows,
+    ours,
+    ours_warm,
     row_name,
-    table,
+    runnable,
     their_names,
     their_rows,
 )
@@ -105,7 +108,7 @@ def test_every_row_runs_and_exact_ones_agree(make_pair):
     rows, theirs = our_rows(pair, base, lengths), their_rows(pair, base, lengths)
     assert sorted(theirs) == sorted(their_names(lengths))
     rows |= theirs
-    (result,) = bench.measure(rows, [[1, 2, 3, 4, 2, 3]], 1)
+    (result,) = measure(rows, [[1, 2, 3, 4, 2, 3]], 1)
     plain = result[PLAIN][0]
     for row, (one,) in result.items():
         assert one.wall > 0
@@ -121,12 +124,12 @@ def test_every_row_runs_and_exact_ones_agree(make_pair):
 def test_a_warm_pool_is_new_in_every_pass(make_pair):
     """The second pass over the same prompts must not find its own answers of the first; the second prompt may find the first's."""
     pair, config = make_pair("llama"), DecodeConfig(rule="exact", phrases=3, draft_length=3, max_new_tokens=16)
-    warm, prompts = bench._ours_warm(pair, config), [[1, 2, 3, 4, 2, 3], [39, 68, 75, 75]]
+    warm, prompts = ours_warm(pair, config), [[1, 2, 3, 4, 2, 3], [39, 68, 75, 75]]
     first = [warm(prompt) for prompt in prompts]
     again = [warm(prompt) for prompt in prompts]
     assert [one.drafts for one in first] == [one.drafts for one in again]
     pool = PhrasePool(config.phrase_length, pair.stop_ids)
-    told = [bench._ours(pair, config, pool)(prompts[0]) for _ in range(2)]
+    told = [ours(pair, config, pool)(prompts[0]) for _ in range(2)]
     assert told[1].passes < told[0].passes == first[0].passes, "what a kept pool would have given"
 
 
@@ -134,28 +137,30 @@ def test_notes_say_what_the_table_has_no_column_for(hand):
     phrases, pearl = hand.phrases().rounds, hand.pearl().rounds
     plain = [[measured(7, 1.0)]]
     rows = [
-        (row_name(bench.WARM, 4), phrases),
-        (row_name(bench.PEARL, 3), pearl),
+        (row_name(WARM, 4), phrases),
+        (row_name(PEARL, 3), pearl),
+        (row_name(EXACT_WITH_TREE, 3), hand.tree().rounds),
         ("exact, K = 4", hand.valid().rounds),
     ]
     lines = []
     for name, rounds in rows:
         ids = tuple(token for one in rounds for token in one.emitted)
         lines.append(line(name, [[Measured(ids, 1.0, len(rounds), rounds)]], plain, ["a"]))
-    told = bench.notes(lines)
+    told = notes(lines)
     assert "28.6% of the emitted tokens" in told[0]
-    assert "leaks" in told[1]
-    assert "0.7 tokens/s modelled" in told[2]
-    assert len(told) == 3
+    assert "EAGLE-3 tree, K = 3: trees of at most 12 nodes, of which 33.3% were kept" in told[1]
+    assert "leaks" in told[2]
+    assert "0.7 tokens/s modelled" in told[3]
+    assert len(told) == 4
 
 
 def test_a_row_that_a_pair_refuses_is_left_out_with_the_reason(make_pair):
     pair, base = make_pair("gemma3"), DecodeConfig(max_new_tokens=4)
-    rows, left_out = bench.runnable(our_rows(pair, base, [2]), [1, 2, 3])
-    assert row_name(bench.PEARL, 2) in rows
+    rows, left_out = runnable(our_rows(pair, base, [2]), [1, 2, 3])
+    assert row_name(PEARL, 2) in rows
     assert not any("Ouroboros" in row for row in rows)
     assert len(left_out) == 3
-    assert all("not run here, phrases need a mask" in reason for reason in left_out)
+    assert all("not run here, phrases and trees need a mask" in reason for reason in left_out)
 
 
 def test_drafts_are_compared_where_both_started_after_the_same_text():

@@ -33,6 +33,32 @@ def test_the_table_covers_every_field():
     assert all(knob.low <= knob.default <= knob.high and knob.step for knob in NUMBERS)
 
 
+def test_every_choice_is_explained_and_every_need_is_a_choice_of_another_knob():
+    table = {knob.name: knob for knob in knobs()}
+    for knob in knobs():
+        of = table[knob.by or knob.name]
+        assert set(knob.lines) <= set(of.choices)
+        assert all(line in knob.full_help for line in knob.lines.values())
+        for need in knob.needs:
+            assert all(set(choices) <= set(table[name].choices) and name != knob.name for name, choices in need.items())
+    for name in ("rule", "entropy", "drafter", "length", "schedule"):
+        assert tuple(table[name].lines) == table[name].choices
+    # Its lines are of the policies under which it has an effect.
+    assert {"length": tuple(table["threshold"].lines)} in table["threshold"].needs
+    assert {name for name, knob in table.items() if {"rule": ("fly",)} in knob.needs} == set(LOOSE_RULES["fly"].knobs)
+
+
+def test_what_has_no_effect_is_never_refused():
+    """The page hides it, so that a visitor could not mend it."""
+    alone = DecodeConfig(
+        rule="autoregressive", drafter="lookup", length="pacer", window=0, window_includes_mismatch=True
+    )
+    assert not alone.needs_layer
+    assert DecodeConfig(rule="exact", window=0, window_includes_mismatch=True)
+    with pytest.raises(ConfigError, match="W must be at least 1"):
+        dataclasses.replace(alone, rule="fly", length="fixed")
+
+
 @pytest.mark.parametrize("knob", NUMBERS, ids=lambda knob: knob.name)
 def test_numbers_are_held_to_their_range(knob):
     inside = [knob.low, knob.high]

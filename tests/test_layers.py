@@ -13,7 +13,6 @@ ORDER = {
     "__main__": 4,
     "bench": 3,
     "gpu_check": 3,
-    "synthetic": 3,
     "sweep": 3,
     "distill": 3,
     "pacer": 3,

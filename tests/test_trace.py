@@ -405,6 +405,73 @@ def test_row_gives_the_entropy_of_the_measure():
 # Phrases and PEARL's schedule ---------------------------------------------------------------------------------------
 
 
+def test_a_round_with_a_tree_says_what_happened(hand):
+    """Three drafted tokens, the path; three more were verified beside it and thrown away."""
+    trace = hand.tree()
+    (round_,) = trace.rounds
+    assert (round_.drafted, round_.committed, round_.verified) == ((1, 3, 6), (1, 3, 5), 6)
+    assert round_.tree.path(round_.rows[0].argmax) == (1, 3, 5)
+    assert round_.tree.depths == (1, 1, 2, 2, 2, 3)
+    assert {12, 2, 8} <= set(trace.vocabulary), "tokens that only the tree speaks of"
+    assert Trace.from_json(trace.to_json()) == trace
+
+
+def test_records_without_a_tree_are_what_they_were(hand):
+    """An older reader finds nothing new in them, and ignores what it does not know in the others."""
+    assert "tree" not in hand.valid().to_json()["rounds"][0]
+    data = hand.tree().to_json()
+    data["rounds"][0]["tree"]["later"] = 1
+    assert Trace.from_json(data) == hand.tree()
+
+
+def with_leaves(tree, *parents):
+    """More nodes, of a probability that leaves the path where it is."""
+    for token, parent in enumerate(parents, 14):
+        for name, value in (("parents", parent), ("ids", token), ("probs", 0.0), ("argmax", 7)):
+            tree[name].append(value)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda data: data["tree"].update(parents=[-1, -1, 2, 1, 1, 3]), "behind an earlier one"),
+        (lambda data: data["tree"].update(parents=[-2, -1, 0, 1, 1, 3]), "behind an earlier one"),
+        (lambda data: data["tree"].update(parents=[5, 0, 1, 2, 3, 4]), "behind an earlier one"),
+        (lambda data: data["tree"]["ids"].append(4), "as many"),
+        (lambda data: data["tree"]["probs"].pop(), "as many"),
+        (lambda data: data["tree"].update(argmax=[]), "as many"),
+        (lambda data: data["tree"].update(ids=[], parents=[], probs=[], argmax=[]), "at least one node"),
+        (lambda data: data["tree"]["ids"].__setitem__(4, 3), "one token behind the same node"),
+        (lambda data: data["tree"]["probs"].__setitem__(0, 1.5), "from 0 to 1"),
+        (lambda data: data["tree"]["ids"].__setitem__(5, 7), "agrees furthest"),
+        (lambda data: data["tree"]["probs"].__setitem__(1, 0.5), "agrees furthest"),
+        (lambda data: data["tree"]["argmax"].__setitem__(1, 4), "agrees furthest"),
+        (lambda data: data["tree"]["argmax"].__setitem__(5, 4), "target's choices"),
+        (lambda data: data["sources"].__setitem__(0, "model"), "agrees furthest"),
+        (lambda data: data.update(requested=2), "more tokens drafted"),
+        (lambda data: data.pop("tree"), "without its tree"),
+        (lambda data: with_leaves(data["tree"], 4, 6), "deeper"),
+        (lambda data: with_leaves(data["tree"], 2, 2, 4), "more than 8 nodes"),
+        (lambda data: with_leaves(data["tree"], 1), "more than 2 nodes behind one"),
+        (lambda data: data["tree"]["ids"].__setitem__(0, 9), "behind a stop id"),
+    ],
+)  # fmt: skip
+def test_trees_that_contradict_the_record_are_refused(change, message, hand):
+    data = hand.tree().to_json()
+    change(data["rounds"][0])
+    data["vocabulary"] |= {str(token): "x" for token in range(20)}
+    with pytest.raises(SchemaError, match=message):
+        Trace.from_json(data)
+
+
+def test_a_tree_where_none_is_drafted_is_refused(hand):
+    for change in ({"tree": 0}, {"drafter": "model"}):
+        data = hand.tree().to_json()
+        data["config"] |= change
+        with pytest.raises(SchemaError, match="drafts none"):
+            Trace.from_json(data)
+
+
 def test_a_round_with_phrases_says_what_happened(hand):
     """The worked case of Ouroboros: two phrase tokens and the correction, 7 tokens from one pass."""
     trace = hand.phrases()

@@ -75,7 +75,7 @@ def name_of(config: DecodeConfig) -> str:
         "lookup": ", prompt lookup",
         "model+lookup": ", model + lookup",
         "model+phrases": ", model + phrases",
-        "features": ", EAGLE-3 chain",
+        "features": f", EAGLE-3 tree of {config.tree}" if config.tree else ", EAGLE-3 chain",
     }[config.drafter]
     length = f"K = {config.draft_length}" + ("" if config.length == "fixed" else f" at most, {config.length}")
     if config.rule == "exact":

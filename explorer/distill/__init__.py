@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from explorer.errors import UserError
+from explorer.options import shards
 
 if TYPE_CHECKING:
     from explorer.distill.evaluate import Figures
@@ -34,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     steps = parser.add_subparsers(dest="step", required=True)
 
     generate = steps.add_parser("generate", help="write the missing shards of training text")
-    generate.add_argument("--shards", type=_shards, default=range(40), metavar="START:STOP")
+    generate.add_argument("--shards", type=shards, default=range(40), metavar="START:STOP")
     generate.add_argument("--rows", type=int, default=128, help="answers per shard")
     generate.add_argument("--max-new-tokens", type=int, default=256)
     generate.add_argument("--seed", type=int, default=1)
@@ -172,11 +173,6 @@ def embedded_target() -> Path:
     from explorer.engine.weights import registry_model
 
     return registry_model(find_pair(default_pair()).target)
-
-
-def _shards(text: str) -> range:
-    start, stop = text.split(":")
-    return range(int(start), int(stop))
 
 
 def _layers(text: str) -> tuple[int, ...]:

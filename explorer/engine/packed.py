@@ -338,12 +338,16 @@ class PackedContext:
         """Take tokens back so that at most `length` are held."""
         self.cache.length = min(self.length, length)
 
-    def move(self, start: int, count: int, to: int) -> None:
-        """Move `count` entries that begin at `start` down to `to`, and drop all behind them."""
+    def keep(self, held: int, columns: list[int]) -> None:
+        """Of the last feed, whose entries begin at `held`, keep those of `columns` [m], in that order; as Context.keep."""
+        start = next((place for place, column in enumerate(columns) if place != column), len(columns))
+        moved = torch.tensor(columns[start:], dtype=torch.long)
         entries = self.cache.entries
-        if start != to:
-            entries[:, to : to + count] = entries[:, start : start + count].clone()
-        self.crop(to + count)
+        entries[:, held + start : held + len(columns)] = entries[:, held + moved]
+        if self.tapped is not None:
+            self.tapped = self.tapped[torch.tensor(columns)]
+        self.states = self.states[torch.tensor(columns)]
+        self.crop(held + len(columns))
 
     def close(self) -> None:
         """Free the cache."""

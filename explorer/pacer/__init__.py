@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from explorer.files import write_whole
+from explorer.options import shards
 from explorer.prompts import EXAMPLES, HELD_OUT
 
 
@@ -21,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     collect.add_argument(
         "--rule", choices=("exact", "fly"), default="exact", help="fly asks the target about branches too"
     )
-    collect.add_argument("--shards", type=_shards, default=range(40), metavar="START:STOP")
+    collect.add_argument("--shards", type=shards, default=range(40), metavar="START:STOP")
     collect.add_argument("--rows", type=int, default=32, help="prompts per shard")
     collect.add_argument("--max-new-tokens", type=int, default=96)
     collect.add_argument("--seed", type=int, default=11)
@@ -33,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
     ask = steps.add_parser("ask", help="make shards collected for the exact rule tell the outcome of the loose one too")
     ask.add_argument("--out", type=Path, required=True, help="folder of the new shards")
-    ask.add_argument("--shards", type=_shards, default=range(100_000), metavar="START:STOP")
+    ask.add_argument("--shards", type=shards, default=range(100_000), metavar="START:STOP")
     ask.add_argument("--dtype", help="of the target, as it was when they were collected")
 
     train = steps.add_parser("train", help="train a layer on all shards there are but the held-out ones")
@@ -164,8 +165,3 @@ def _evaluate(args: argparse.Namespace, name: str) -> None:
     if args.out:
         write_whole(args.out, json.dumps(figures, indent=1))
         write_whole(args.out.with_suffix(".md"), markdown(figures) + "\n")
-
-
-def _shards(text: str) -> range:
-    start, stop = text.split(":")
-    return range(int(start), int(stop))

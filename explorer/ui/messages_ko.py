@@ -8,6 +8,7 @@ NOTES = {
     "PACER steers this run with the layer that was trained in this session for rule {rule}.": "PACER가 이 실행에 쓰는 층: 이 세션에서 학습함(규칙 {rule}).",
     "The target's likeliest token alone: topk with k = 1 equals the exact rule.": "목표 모델의 가장 유력한 토큰 하나뿐입니다. k = 1인 topk는 정확 규칙과 같습니다.",
     "With 0 in a row no mismatch is ever kept: judge equals the exact rule.": "연속 0개이면 어떤 불일치도 유지되지 않습니다. judge는 정확 규칙과 같습니다.",
+    "Only the drafter features drafts trees: Tree nodes N is not used.": "특징 기반 헤드만 트리를 만듭니다. 트리 노드 N은 쓰이지 않습니다.",
     "Theta is above the largest possible entropy: no mismatch is ever deferred.": "임계값 θ가 가능한 최대 엔트로피보다 큽니다. 어떤 불일치도 보류되지 않습니다.",
 }  # fmt: skip
 
@@ -31,6 +32,7 @@ MESSAGES = {
     "Candidate phrases need temperature 0: a phrase is chosen by the target's own choices, which a draw would favour": "후보 구절에는 온도 0이 필요합니다. 구절은 목표 모델 자신의 선택으로 고르며, 샘플링하면 그 선택이 치우칩니다",
     "Rule kl compares the draft model's distribution with the target's, and a phrase has none: set Candidate phrases to 0": "규칙 kl은 초안 모델과 목표 모델의 분포를 비교하는데 구절에는 분포가 없습니다. 후보 구절을 0으로 하세요",
     "A feature-fed head drafts from the target's states of one plain pass: set Candidate phrases to 0 and the schedule to serial": "특징 기반 헤드는 목표 모델의 한 번의 단순한 통과에서 나온 상태로 초안을 만듭니다. 후보 구절을 0으로, 일정을 차례로(serial) 하세요",
+    "A tree is grown to its {count} likeliest nodes and its path chosen by the target's own choices: it needs Length policy fixed and Temperature 0, or set Tree nodes N to 0": "트리는 가장 유력한 노드 {count}개로 자라고 그 경로는 목표 모델 자신의 선택으로 고릅니다. 길이 정책을 고정으로, 온도를 0으로 하거나 트리 노드 N을 0으로 하세요",
     "Schedule pearl is a fixed schedule of greedy rounds: it needs {setting}": "일정 pearl은 그리디 라운드의 고정된 일정입니다. 필요한 설정: {setting}",
     "Candidate phrases {count}": "후보 구절 {count}",
     "Temperature {value}": "온도 {value}",

@@ -10,10 +10,10 @@ import gradio as gr
 
 from explorer.config import PRESETS, RULE_KNOBS, DecodeConfig
 from explorer.ui import callbacks as cb
-from explorer.ui import texts
+from explorer.ui import rail, texts
 from explorer.ui.backend import Backend
 from explorer.ui.compare import compare_tab
-from explorer.ui.controls import ADVANCED, Explore, control, page_knobs, pair_label
+from explorer.ui.controls import ADVANCED, Explore, control, group_of, heading, page_knobs, pair_label, preset_control
 from explorer.ui.languages import examples, say
 from explorer.ui.learn import CHOSEN, TELL, learn_tab, lesson_slot
 from explorer.ui.links import LOOSE_KNOBS, SCRIPT, link_controls
@@ -132,7 +132,7 @@ def _explore(
         with gr.Row(elem_id="work"):
             with gr.Column(scale=0, min_width=296, elem_id="rail"):
                 lesson_slot()
-                with gr.Accordion(say("SETTINGS"), elem_id="settings"):
+                with gr.Accordion(say("SETTINGS"), elem_id="settings", elem_classes=rail.KNOBS):
                     controls, pair, preset, baseline, notes, readiness = _settings(backend, opened)
             with gr.Column(scale=1, min_width=0, elem_id="main"):
                 picker = gr.Dropdown(
@@ -210,15 +210,16 @@ def _settings(backend: Backend, opened: Recording | None) -> tuple[Any, ...]:
         elem_id="pair",
     )
     readiness = gr.HTML(cb.readiness_html("WARM_WAITING"), elem_id="readiness", min_height=22)
-    preset = None
+    group = preset = None
     for knob in page_knobs():
         if knob.name in ADVANCED:
             continue
+        if group != group_of(knob):
+            group = group_of(knob)
+            heading(say(f"GROUPS.{group}"), knob)
         controls[knob.name] = control(knob, getattr(standing, knob.name))
         if knob.name == "rule":
-            labels = [(_preset_label(name), name) for name in PRESETS] + [(say("PRESET_CUSTOM"), "")]
-            named = cb.preset_of(*(getattr(standing, name) for name in LOOSE_KNOBS))
-            preset = gr.Dropdown(labels, value=named, label=say("PRESET_LABEL"), elem_id="preset")
+            preset = preset_control(cb.preset_of(*(getattr(standing, name) for name in LOOSE_KNOBS)), "preset")
     baseline = gr.Checkbox(False, label=say("BASELINE_LABEL"), info=say("BASELINE_INFO"), elem_id="baseline")
     with gr.Accordion(say("ADVANCED"), open=False, elem_id="advanced"):
         for knob in page_knobs():
@@ -243,10 +244,6 @@ def _api(handlers: cb.Callbacks) -> None:
 
     run.__signature__ = inspect.Signature(parameters, return_annotation=dict)
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters} | {"return": dict}
-    lines = [f"{knob.name} ({knob.range_text}): {knob.help}" for knob in page_knobs()]
+    lines = [f"{knob.name} ({knob.range_text}): {knob.full_help}" for knob in page_knobs()]
     gr.api(run, api_name="run", api_description=texts.API_DESCRIPTION + " " + " ".join(lines), **MODEL)
     gr.api(cb.api_judge, api_name="judge", api_description=texts.API_JUDGE, concurrency_limit=None)
-
-
-def _preset_label(name: str) -> str:
-    return say(f"preset.{name}")

@@ -18,6 +18,7 @@ PURE = (
     "rule.js",
     "run.js",
     "replay.js",
+    "tree.js",
     "figures.js",
     "link.js",
     "export.js",
@@ -29,6 +30,7 @@ SCRIPTS = (
     "dom.js",
     "strip.js",
     "card.js",
+    "treeview.js",
     "lanes.js",
     "scrubber.js",
     "gauges.js",
@@ -42,7 +44,7 @@ SCRIPTS = (
     "lesson.js",
     "view.js",
 )
-VIEW_STYLES = ("view.css", "lanes.css", "charts.css", "share.css")
+VIEW_STYLES = ("view.css", "lanes.css", "tree.css", "charts.css", "share.css")
 STYLES = tuple(ASSETS / name for name in ("page.css", *VIEW_STYLES, "tune.css", "lesson.css"))
 
 VIEW_TEXTS = ((texts.VIEW, texts_learn.LESSON), (texts_ko.VIEW, texts_learn_ko.LESSON))
@@ -79,7 +81,7 @@ def constants() -> str:
 
 
 def of_rules() -> dict[str, object]:
-    """What scripts that read and judge rounds must know: letters, loose rules, and the order of the evidence of a mismatch."""
+    """What scripts that read and judge rounds must know: letters, loose rules, the order of evidence, needs of knobs."""
     return {
         "VERDICT_OF": {letter: str(verdict) for verdict, letter in LETTERS.items()},
         "RULES": {
@@ -87,6 +89,7 @@ def of_rules() -> dict[str, object]:
             for name, rule in LOOSE_RULES.items()
         },
         "EVIDENCE": list(EVIDENCE),
+        "NEEDS": {knob.name: list(knob.needs) for knob in page_knobs()},
     }
 
 

@@ -18,7 +18,6 @@ PROMPT_LABEL = "Prompt"
 PROMPT_PLACEHOLDER = "Ask for something, or pick an example below."
 EXAMPLES_LABEL = "Examples"
 RECORDINGS_LABEL = "Recorded runs"
-RUN_POLICY = "{policy} length"  # of a recorded run, behind its rule
 OWN_RUN = "Your own run"
 OWN_FILE = "From your file"
 RUN = "Run"
@@ -47,41 +46,47 @@ CHARTS = {
 }
 
 SETTINGS = "Settings"
+GROUPS = {"verifying": "Verifying", "drafting": "Drafting", "writing": "Output"}
 ADVANCED = "Advanced"
 PAIR_LABEL = "Model pair"
-PAIR_INFO = "Target and draft share one vocabulary. Type TARGET,DRAFT for others on this machine, and TARGET,DRAFT,cross-tokenizer for two vocabularies."
-PRESET_LABEL = "Preset of the loose rule"
+PAIR_INFO = (
+    "Or type TARGET,DRAFT: two models on this machine with one vocabulary. With two: TARGET,DRAFT,cross-tokenizer."
+)
+PRESET_LABEL = "Preset of FLy"
 PRESET_CUSTOM = "Custom"
 BASELINE_LABEL = "Compare with plain greedy"
 BASELINE_INFO = "Also lets the target write alone, for its own text and speed. Takes as long again, or longer."
 RULE_LABELS = {
     "autoregressive": "Target alone",
     "exact": "Exact match",
-    "fly": "FLy, loose",
-    "typical": "Typical, as Medusa",
+    "fly": "FLy (loose, deferred)",
+    "typical": "Typical (Medusa)",
     "topk": "Top k",
-    "margin": "Margin, as MARS",
+    "margin": "Margin (MARS)",
     "kl": "KL limit",
     "judge": "Judge head (outcome-labelled)",
 }
 DRAFTER_LABELS = {
     "model": "Draft model",
     "lookup": "Prompt lookup",
-    "model+lookup": "Both",
-    "model+phrases": "Model with phrases",
+    "model+lookup": "Model + lookup",
+    "model+phrases": "Model + phrases",
     "features": "EAGLE-3 head",
 }
 LENGTH_LABELS = {
-    "fixed": "Fixed",
+    "fixed": "Fixed length",
     "pacer": "PACER",
     "confidence": "Confidence",
-    "entropy": "Entropy",
+    "entropy": "SVIP entropy",
     "heuristic": "Heuristic",
     "adaedl": "AdaEDL",
     "survival": "Survival",
 }
 ENTROPY_LABELS = {"normalized": "Normalized", "top3": "Top 3"}
-SCHEDULE_LABELS = {"serial": "One after the other", "pearl": "PEARL"}
+STATISTIC_LABELS = {"mean": "Mean", "min": "Smallest", "product": "Product"}
+SCHEDULE_LABELS = {"serial": "In turn", "pearl": "Overlapped (PEARL)"}
+SIGNED = {"theta": "Theta θ", "growth": "Growth ρ"}  # labels with letters that a terminal may lack
+UNITS = {"tokens": "tokens", "nats": "nats"}  # of knobs, behind their labels
 
 PAIR_FETCHED = "fetched on first use"
 PAIR_MISSING = "not on this machine"
@@ -238,6 +243,8 @@ VIEW: dict[str, Any] = {
         "overlapped_note": "if draft and target ran at once: the longer of the two in each round, a device of this speed for each, messages free",
         "phrases": "kept tokens from the phrase pool",
         "phrases_note": "{phrases} phrases tried behind drafts",
+        "nodes": "of the verified tree tokens kept",
+        "nodes_note": "{kept} kept of {nodes} verified in {passes} passes; the others are thrown away",
         "speedup": "times plain greedy, measured",
         "speedup_note": "plain greedy {speed} tokens/s, same engine and prompt",
         "drafted": "What became of {drafted} drafted tokens",
@@ -259,6 +266,7 @@ VIEW: dict[str, Any] = {
         "acceptance": {
             "title": "Acceptance by position in the draft",
             "note": "Solid: rounds that kept it. Pale: rounds that reached it, because all before it was kept. Above: kept of reached, in %. {rounds} rounds in all.",
+            "of_trees": "A drafted tree counts where one of its tokens at that depth was kept.",
             "numbers": "As numbers",
             "position": "Position",
             "kept": "Kept",
@@ -331,9 +339,22 @@ VIEW: dict[str, Any] = {
             "stopped_early": "{policy} ended the draft after {size}: {score} {mean} is below its threshold {threshold}. All of it was kept, so more might have been.",
             "phrases": "Behind the draft {count} phrases of the pool were tried in the same pass, the one that agreed furthest is taken:",
             "phrase": "{text} {agreed} of {size} agree",
+            "tree": "The draft is the path through a tree of {nodes} tokens that agrees furthest; the {beside} beside it were verified in the same pass and are thrown away.",
             "ahead_stands": "Meanwhile the draft went on with {text}; its first token is the target's own, so it stands.",
             "ahead_falls": "Meanwhile the draft went on with {text}; that does not follow, so it is thrown away.",
         },
+    },
+    # The drafted tree of a round.
+    "tree": {
+        "title": "The drafted tree",
+        "counts": "{nodes} tokens on {depth} levels verified in one pass, {kept} kept",
+        "root": "text so far",
+        "own": "target's own",
+        "key": "Left to right: depth. The wider a line, the likelier the head finds the token behind its parent; the deeper the shade, the likelier the whole path. Bold with a letter: the path that became the draft.",
+        "keys": "Arrow keys walk the tree, Enter shows a token of the path above.",
+        "node": "{token}, level {level}: the head gives it {chance}, {along} along the path. The target then says {choice}.",
+        "fates": {"kept": "On the path and kept.", "refused": "On the path and refused.", "discarded": "On the path, behind the cut.", "beside": "Beside the path: verified and thrown away."},
+        "own_node": "{token}: the target's own token, committed behind what was kept.",
     },
     "gauges": {
         "title": "Where the target doubts",
@@ -396,7 +417,7 @@ VIEW: dict[str, Any] = {
         "before": "Before",
         "after": "Now",
         "pair": "pair",
-        "knobs": {"rule": "rule", "entropy": "measure", "theta": "θ", "window": "W", "window_includes_mismatch": "window includes the mismatch", "typical_epsilon": "epsilon", "typical_delta": "delta", "top_k": "k", "margin": "margin", "kl_limit": "KL limit", "kl_confidence": "KL confidence", "judge_threshold": "judge threshold", "judge_run": "judged in a row", "drafter": "drafter", "length": "length policy", "draft_length": "draft length K", "phrases": "phrases", "phrase_length": "phrase length", "phrase_window": "phrases made at once", "schedule": "schedule", "max_new_tokens": "budget", "temperature": "temperature", "seed": "seed", "raw_prompt": "raw prompt"},
+        "knobs": {"rule": "rule", "entropy": "measure", "theta": "θ", "window": "W", "window_includes_mismatch": "window includes the mismatch", "typical_epsilon": "epsilon", "typical_delta": "delta", "top_k": "k", "margin": "margin", "kl_limit": "KL limit", "kl_confidence": "KL confidence", "judge_threshold": "judge threshold", "judge_run": "judged in a row", "drafter": "drafter", "length": "length policy", "draft_length": "draft length K", "phrases": "phrases", "phrase_length": "phrase length", "phrase_window": "phrases made at once", "tree": "tree nodes", "tree_width": "tree width", "schedule": "schedule", "max_new_tokens": "budget", "temperature": "temperature", "seed": "seed", "raw_prompt": "raw prompt"},
         "tau": "tokens per target pass (τ)",
         "kept": "drafted tokens kept per round",
         "speed": "tokens per second, measured",
@@ -706,7 +727,7 @@ COMPARE_VIEW: dict[str, Any] = {
     },
     "times": "Where the time went, measured",
     "same_settings": "A and B have the same settings.",
-    "knobs": {"rule": "rule", "entropy": "measure", "theta": "θ", "window": "W", "window_includes_mismatch": "window includes the mismatch", "typical_epsilon": "epsilon", "typical_delta": "delta", "top_k": "k", "margin": "margin", "kl_limit": "KL limit", "kl_confidence": "KL confidence", "judge_threshold": "judge threshold", "judge_run": "judged in a row", "drafter": "drafter", "length": "length policy", "draft_length": "draft length K", "block_size": "block size", "threshold": "threshold", "growth": "growth", "statistic": "statistic", "least_draft": "least draft", "phrases": "phrases", "phrase_length": "phrase length", "phrase_window": "phrases made at once", "schedule": "schedule"},
+    "knobs": {"rule": "rule", "entropy": "measure", "theta": "θ", "window": "W", "window_includes_mismatch": "window includes the mismatch", "typical_epsilon": "epsilon", "typical_delta": "delta", "top_k": "k", "margin": "margin", "kl_limit": "KL limit", "kl_confidence": "KL confidence", "judge_threshold": "judge threshold", "judge_run": "judged in a row", "drafter": "drafter", "length": "length policy", "draft_length": "draft length K", "block_size": "block size", "threshold": "threshold", "growth": "growth", "statistic": "statistic", "least_draft": "least draft", "phrases": "phrases", "phrase_length": "phrase length", "phrase_window": "phrases made at once", "tree": "tree nodes", "tree_width": "tree width", "schedule": "schedule"},
     "values": {"fly": "FLy", "typical": "typical", "topk": "top k", "margin": "margin", "kl": "KL limit", "judge": "judge head", "exact": "exact", "autoregressive": "target alone", "normalized": "normalized", "top3": "top 3", "true": "yes", "false": "no"},
 }  # fmt: skip
 

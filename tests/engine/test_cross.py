@@ -10,7 +10,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from explorer.bench import THEIR_ASSISTED, THEIR_PLAIN, row_name, their_rows
+from explorer.bench.rows import THEIR_ASSISTED, THEIR_PLAIN, row_name, their_rows
 from explorer.config import DecodeConfig
 from explorer.engine.cross import TAIL, CrossDrafter, CrossTokenizer, TextSide, common_prefix, complete, whole_text
 from explorer.engine.decode import Sides, decode

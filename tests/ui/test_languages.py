@@ -61,7 +61,7 @@ def test_gradios_parts_have_the_same_keys_in_both_languages():
     korean = say.translations_dict["ko"]
     assert set(korean) == set(english())
     assert all(PLACEHOLDER.findall(text) == PLACEHOLDER.findall(korean[key]) for key, text in english().items())
-    names = {"LENGTH_LABELS.pacer", "LENGTH_LABELS.adaedl", "SCHEDULE_LABELS.pearl"}
+    names = {"LENGTH_LABELS.pacer", "LENGTH_LABELS.adaedl", "UNITS.nats"}
     assert {key for key, text in korean.items() if not HANGUL.search(text)} == names
 
 
@@ -92,7 +92,7 @@ def refusals():
         {"theta": None}, {"theta": 9}, {"window": "x"}, {"rule": "loose"}, {"raw_prompt": 3}, {"seed": -1},
         {"window": 0, "window_includes_mismatch": True}, {"drafter": "lookup", "length": "pacer"},
         {"drafter": "features", "length": "pacer"}, {"schedule": "pearl"}, {"phrases": 2, "temperature": 0.5}, {"phrases": 2, "rule": "kl"},
-        {"rule": "exact", "schedule": "pearl", "length": "entropy"}, {"drafter": "features", "phrases": 2},
+        {"rule": "exact", "schedule": "pearl", "length": "entropy"}, {"drafter": "features", "phrases": 2}, {"drafter": "features", "tree": 8, "temperature": 0.5},
         {"rule": "topk", "temperature": 0.5}, {"rule": "kl", "drafter": "lookup"}, {"margin": 11},
     ):  # fmt: skip
         with pytest.raises(UserError) as refused:
@@ -106,6 +106,7 @@ def refusals():
         yield from DecodeConfig(theta=theta, window=window).notes
     yield from DecodeConfig(rule="topk", top_k=1).notes
     yield from DecodeConfig(rule="judge", judge_run=0).notes
+    yield from DecodeConfig(tree=8).notes
 
 
 @pytest.mark.parametrize("message", list(refusals()))

@@ -226,6 +226,15 @@ def test_replay_agrees_where_a_window_ends_in_a_phrase(hand):
     assert check_replay(trace) == {None, 0}
 
 
+def test_a_tree_is_judged_again_as_one_draft(hand):
+    """Which path was chosen does not depend on the rule: kept under top k, the last token of the path is followed by a bonus."""
+    trace = hand.tree()
+    assert [round_.after.kept for round_ in replay(trace, dataclasses.replace(trace.config, rule="topk", top_k=2))] == [
+        3
+    ]
+    assert check_replay(trace)
+
+
 def test_the_page_refuses_pearls_schedule_under_another_rule(hand):
     settings = [{"rule": rule, "window": 1} for rule in ("exact", "fly", "autoregressive")]
     recorded = dataclasses.asdict(hand.pearl().config)

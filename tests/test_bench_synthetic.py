@@ -6,9 +6,9 @@ import pytest
 import torch
 
 from explorer import __main__ as cli
-from explorer import synthetic
+from explorer.bench import synthetic
+from explorer.bench.synthetic import Modelled, ModelShape, ShapeError, Timing, modelled, read_shapes, weights_read
 from explorer.engine.loading import Placement
-from explorer.synthetic import Modelled, ModelShape, ShapeError, Timing, modelled, read_shapes, weights_read
 
 WHERE = Placement(torch.device("cpu"), torch.float32, False)
 
