@@ -181,7 +181,7 @@ PAGE: dict[str, str] = {
     "phrase_window.label": "동시에 만드는 구절",
     "phrase_window.help": "초안 생성기 model+phrases: 초안 순전파마다 새로 만드는 구절의 수이자 시도하는 기존 구절의 수.",
     "tree.label": "트리 노드 N",
-    "tree.help": "초안 생성기 EAGLE-3 헤드: 이어질 수 있는 여러 갈래로 된 트리에서 가장 유력한 토큰들을 EAGLE-2처럼 한 번의 패스로 모두 검증합니다. 깊이는 최대 K. 0이면 사슬 하나만 만듭니다.",
+    "tree.help": "초안 생성기 EAGLE-3 헤드: 이어질 수 있는 여러 갈래로 된 트리에서 가장 유력한 토큰들을 EAGLE-2처럼 한 번의 패스로 모두 검증합니다. 깊이는 최대 K. 0이면 사슬 하나만 만듭니다. CPU에는 8이 알맞고, 논문은 60입니다.",
     "tree_width.label": "트리 너비 k",
     "tree_width.help": "EAGLE-3 헤드의 트리: 노드 하나에서 살펴보는 다음 토큰의 수이자, 한 단계에서 이어 가는 노드의 수.",
     "schedule.label": "진행 방식",
