@@ -173,6 +173,7 @@ def _parser() -> argparse.ArgumentParser:
     for knob in knobs():
         if knob.name in SWEPT_ALIKE:
             add_knob(sweep, knob)
+    add_layer(sweep)
     sweep.add_argument(
         "--limit-nats",
         metavar="X",

@@ -65,10 +65,15 @@ class Knob:
             str: lambda: value in self.choices,
             int: lambda: number and isinstance(value, int) and self.low <= value <= self.high,
             float: lambda: number and self.low <= value <= self.high,
-            tuple: lambda: isinstance(value, tuple) and all(isinstance(item, str) and item for item in value),
+            tuple: lambda: isinstance(value, tuple) and all(isinstance(item, str) and is_text(item) for item in value),
         }[self.kind]()
         if not good:
             raise ConfigError(f"{self.label} must be {self.range_text}, got {repr(value)[:60]}")
+
+
+def is_text(value: str) -> bool:
+    """Whether there is any text, and it can be written as UTF-8: bytes of a command line may come in as half characters."""
+    return bool(value) and not any("\ud800" <= character <= "\udfff" for character in value)
 
 
 LAYER_POLICIES = ("pacer", "survival")  # length policies that read the scores of a trained pre-verification layer
@@ -328,6 +333,11 @@ class DecodeConfig:
         return self.drafts and self.length in LAYER_POLICIES
 
     @property
+    def decides_per_token(self) -> bool:
+        """Whether the length policy looks at every drafted token before the next."""
+        return self.length in ("confidence", "entropy", "adaedl") or (self.needs_layer and self.block_size == 1)
+
+    @property
     def drafts_trees(self) -> bool:
         """Whether a round drafts several continuations at once, of which the target's pass chooses one."""
         return self.drafter == "features" and self.tree > 0 and self.rule != "autoregressive"
@@ -341,12 +351,18 @@ class DecodeConfig:
     def notes(self) -> tuple[str, ...]:
         """Allowed settings that do not do what one may expect, in words for a person."""
         notes = []
-        if self.rule == "fly" and self.window >= self.draft_length:
+        longest = self.draft_length + (self.phrase_length if self.phrases else 0)
+        if self.rule == "fly" and self.window >= longest:
             notes.append(
-                f"W = {self.window} does not fit in a draft of {self.draft_length}: nothing can be deferred, FLy equals the exact rule."
+                f"W = {self.window} does not fit in a draft of {longest}: nothing can be deferred, FLy equals the exact rule."
             )
         if self.rule == "fly" and self.theta_is_never:
             notes.append("Theta is above the largest possible entropy: no mismatch is ever deferred.")
+        if self.drafts and self.drafter in ("model+lookup", "model+phrases") and self.decides_per_token:
+            notes.append(
+                f"Length policy {self.length} decides after every token, so the draft model never confirms several at once: "
+                "the drafter works like the draft model alone."
+            )
         if self.tree and self.drafter != "features":
             notes.append("Only the drafter features drafts trees: Tree nodes N is not used.")
         if self.rule == "topk" and self.top_k == 1:
@@ -391,7 +407,12 @@ RULE_KNOBS = ("rule", *dict.fromkeys(name for rule in LOOSE_RULES.values() for n
 
 PRESETS = {
     "explorer": _preset(
-        "Explorer", "our default for small pairs, until the sweep decides", "normalized", 0.05, 3, False
+        "Explorer",
+        "our default; on the sweep of docs/bench.md level with the point it recommends",
+        "normalized",
+        0.05,
+        3,
+        False,
     ),
     "paper": _preset("Paper text", "arXiv 2511.22972, section 3: full entropy over ln V", "normalized", 0.3, 6, False),
     "released": _preset(

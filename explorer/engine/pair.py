@@ -181,7 +181,8 @@ def stop_ids_of(target: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> 
         target.config.eos_token_id,
         tokenizer.eos_token_id,
     ]
-    return frozenset(i for ids in named for i in (ids if isinstance(ids, (list, tuple)) else [ids]) if i is not None)
+    ids = [i for one in named for i in (one if isinstance(one, (list, tuple)) else [one])]
+    return frozenset(i for i in ids if i is not None and i >= 0)  # some configurations say -1 for none
 
 
 def check_same_vocabulary(target: PreTrainedTokenizerFast, draft: PreTrainedTokenizerFast) -> None:

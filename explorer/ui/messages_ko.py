@@ -5,6 +5,7 @@ from __future__ import annotations
 # DecodeConfig.notes; the run view has these too, because a recorded run carries its notes as text.
 NOTES = {
     "W = {window} does not fit in a draft of {length}: nothing can be deferred, FLy equals the exact rule.": "W = {window}: 길이 {length}의 초안에 들어가지 않습니다. 아무것도 보류할 수 없어 FLy는 정확 규칙과 같습니다.",
+    "Length policy {length} decides after every token, so the draft model never confirms several at once: the drafter works like the draft model alone.": "길이 정책 {length}: 토큰마다 판단하므로 초안 모델이 여러 토큰을 한꺼번에 확인할 수 없습니다. 초안 생성기는 초안 모델 하나일 때와 같이 움직입니다.",
     "PACER steers this run with the layer that was trained in this session for rule {rule}.": "PACER가 이 실행에 쓰는 층: 이 세션에서 학습함(규칙 {rule}).",
     "The target's likeliest token alone: topk with k = 1 equals the exact rule.": "목표 모델의 가장 유력한 토큰 하나뿐입니다. k = 1인 topk는 정확 규칙과 같습니다.",
     "Only the drafter features drafts trees: Tree nodes N is not used.": "특징 기반 헤드만 트리를 만듭니다. 트리 노드 N은 쓰이지 않습니다.",
