@@ -99,6 +99,7 @@ class DecodeConfig:
             "topk": "Keeps a mismatch among the target's k likeliest tokens. Greedy only.",
             "margin": "As MARS: keeps the target's second choice where it is close behind the first. Greedy only.",
             "kl": "Keeps a mismatch where draft and target think nearly alike. Greedy only.",
+            "judge": "Keeps a mismatch where a head that was trained on outcomes finds that it does not matter. Greedy only.",
         },
     )  # fmt: skip
     theta: float = _knob(
@@ -142,6 +143,15 @@ class DecodeConfig:
     kl_confidence: float = _knob(
         float, 0.9, "KL confidence", "Nothing is kept where the target's likeliest token is more probable than this.",
         low=0.0, high=1.0, step=0.01,
+    )  # fmt: skip
+    judge_threshold: float = _knob(
+        float, 0.5, "Judge threshold",
+        "A mismatch is kept where the judge head gives it at least this; 0.5 is the point chosen for the head.",
+        low=0.0, high=1.0, step=0.01,
+    )  # fmt: skip
+    judge_run: int = _knob(
+        int, 1, "Judged in a row", "At most so many mismatches one after the other are kept; 0 keeps none.",
+        low=0, high=16, step=1, unit="tokens",
     )  # fmt: skip
     drafter: str = _knob(
         str, "model", "Drafter", "Where drafted tokens come from.",
@@ -368,6 +378,8 @@ class DecodeConfig:
             notes.append("Only the drafter features drafts trees: Tree nodes N is not used.")
         if self.rule == "topk" and self.top_k == 1:
             notes.append("The target's likeliest token alone: topk with k = 1 equals the exact rule.")
+        if self.rule == "judge" and self.judge_run == 0:
+            notes.append("With 0 in a row no mismatch is ever kept: judge equals the exact rule.")
         return tuple(notes)
 
     def with_preset(self, name: str) -> DecodeConfig:

@@ -58,12 +58,15 @@ class Row:
     drafted_logprob: float | None = None  # of the drafted token; None in the bonus row
     # KL(target || draft) at this position over the full vocabulary, nats; measured under rule kl only
     divergence: float | None = field(default=None, metadata=OMIT_NONE)
+    # A judge head's score of the drafted token, 0 (matters) to 1, from the target's state after it; under rule judge only
+    harmless: float | None = field(default=None, metadata=OMIT_NONE)
 
     def __post_init__(self) -> None:
         _require(len(self.top_ids) == len(self.top_logprobs), "top_ids and top_logprobs differ in length")
         own = (self.argmax_logprob, self.replacement_logprob, self.drafted_logprob)
         _require_range((*own, *self.top_logprobs), -MAX_FLOAT, ROUNDING, "a log-probability")
         _require_range([self.divergence], 0, MAX_FLOAT, "divergence")
+        _require_range([self.harmless], 0, 1, "harmless")
         for measure, maximum in ENTROPY_MAXIMUM.items():
             _require_range([self.entropy(measure)], -ROUNDING, maximum + ROUNDING, f"entropy_{measure}")
 
@@ -90,6 +93,7 @@ EVIDENCE: dict[str, Callable[[Row, int | None], float | None]] = {
     "rank": lambda row, _: _rank(row),
     "certainty": _certainty,
     "divergence": lambda row, _: row.divergence,
+    "harmless": lambda row, _: row.harmless,
 }
 
 

@@ -160,6 +160,23 @@ def with_stop_ids():
 
 
 @pytest.fixture(scope="session")
+def with_judge_head():
+    """The same weights with a random judge head, whose scores lie on both sides of 0.5."""
+
+    def build(pair):
+        import torch
+
+        from explorer.engine.judge_head import JudgeHead
+
+        judged = copy.copy(pair)
+        weight = torch.randn(pair.target.width, generator=torch.Generator().manual_seed(3))
+        judged.judge_head = JudgeHead(weight / (PEAK * pair.target.width**0.5), torch.zeros(()))
+        return judged
+
+    return build
+
+
+@pytest.fixture(scope="session")
 def plain_greedy_ids():
     """The oracle: transformers' own greedy generation, its near-ties too small for one rounding to be another's excuse."""
     import torch

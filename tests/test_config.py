@@ -159,7 +159,7 @@ def test_drafters_that_a_policy_silences_are_noted():
     assert DecodeConfig(length="confidence").notes == ()
 
 
-@pytest.mark.parametrize("rule", ["typical", "topk", "margin", "kl"])
+@pytest.mark.parametrize("rule", ["typical", "topk", "margin", "kl", "judge"])
 def test_rules_of_greedy_decoding_refuse_a_temperature(rule):
     with pytest.raises(ConfigError, match=f"Rule {rule} is defined for greedy decoding only: set the temperature to 0"):
         DecodeConfig(rule=rule, temperature=0.05)
@@ -171,6 +171,7 @@ def test_a_rule_that_compares_distributions_needs_a_draft_model():
         DecodeConfig(rule="kl", drafter="lookup")
     assert DecodeConfig(rule="topk", drafter="lookup")
     assert "equals the exact rule" in DecodeConfig(rule="topk", top_k=1).notes[0]
+    assert "equals the exact rule" in DecodeConfig(rule="judge", judge_run=0).notes[0]
 
 
 def test_every_loose_rule_has_its_knobs_here():

@@ -82,7 +82,8 @@ class Sides:
         if (config.phrases or config.drafter == "model+phrases") and not alone:
             self._pool = PhrasePool(config.phrase_length, pair.stop_ids) if pool is None else pool
         self._sampler = Sampler(config.temperature, config.seed, pair.target.device)
-        self.target = pair.open_target(features=not alone and config.drafter == "features")
+        self._judge = pair.judge_head_for(config.rule)
+        self.target = pair.open_target(not alone and config.drafter == "features", states=self._judge is not None)
         self.drafter = None if alone else make_drafter(pair, self.target, config, self._sampler, self._pool)
         self.clock = Clock(pair.target.device)
         self._prefill_seconds = self._forward_seconds = 0.0  # of the first round; of all rounds so far
@@ -139,7 +140,11 @@ class Sides:
         self._observe()
         q = torch.stack(draft.distributions[: len(draft)]).to(drafted.device) if draft.distributions else None
         outcome = self._sampler.verify(logits, argmax, drafted, q)
-        rows, match, replacement = measure(logits, argmax, drafted, *outcome, q if config.rule == "kl" else None)
+        # The row behind a drafted token is the target's state after reading it.
+        harmless = self._judge.scores(target.states[1:]) if self._judge else None
+        rows, match, replacement = measure(
+            logits, argmax, drafted, *outcome, q if config.rule == "kl" else None, harmless
+        )
         if self._pipeline:
             self._pipeline.learn(match, replacement)
 

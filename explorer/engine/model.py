@@ -135,7 +135,8 @@ class Context:
             self.length = length
 
     def keep(self, held: int, columns: list[int]) -> None:
-        """Of the last feed, whose entries begin at `held`, keep those of `columns` [m], in that order, and what was tapped of them.
+        """Of the last feed, whose entries begin at `held`, keep those of `columns` [m], in that order, and their states, tapped
+        and final.
 
         Only for families in PLAIN.
         """
@@ -146,6 +147,8 @@ class Context:
                 entries[:, :, held + start : held + len(columns)] = entries[:, :, held + moved]
         if self.tapped is not None:
             self.tapped = self.tapped[torch.tensor(columns, device=self.tapped.device)]
+        if self.states is not None:
+            self.states = self.states[torch.tensor(columns, device=self.states.device)]
         self.crop(held + len(columns))
 
     def close(self) -> None:

@@ -342,6 +342,7 @@ class PackedContext:
         entries[:, held + start : held + len(columns)] = entries[:, held + moved]
         if self.tapped is not None:
             self.tapped = self.tapped[torch.tensor(columns)]
+        self.states = self.states[torch.tensor(columns)]
         self.crop(held + len(columns))
 
     def close(self) -> None:

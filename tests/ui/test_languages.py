@@ -105,6 +105,7 @@ def refusals():
     for theta, window in ((0.05, 8), (1.2, 3)):
         yield from DecodeConfig(theta=theta, window=window).notes
     yield from DecodeConfig(rule="topk", top_k=1).notes
+    yield from DecodeConfig(rule="judge", judge_run=0).notes
     yield from DecodeConfig(tree=8).notes
 
 
@@ -116,7 +117,7 @@ def test_what_is_refused_or_noted_is_told_in_korean(message, monkeypatch):
     assert not re.search(
         r"[A-Za-z]{4}",
         re.sub(
-            r"\bFLy\b|lookup|pacer|fly|exact|autoregressive|scripted|elsewhere|loose|topk|typical|margin|pearl|serial|fixed",
+            r"\bFLy\b|lookup|pacer|fly|exact|autoregressive|scripted|elsewhere|loose|topk|typical|margin|judge|pearl|serial|fixed",
             "",
             told(message),
         ),
