@@ -144,7 +144,7 @@ function pointOf(config) {
 function settingsOf(config) {
   if (config.rule === "autoregressive") return "";
   const parts = [knobValue("rule", config.rule), ...pointOf(config), `K ${config.draft_length}`, ...(config.length === "fixed" ? [] : [TEXT.choices.length[config.length]]), ...(config.drafter === "model" ? [] : [TEXT.choices.drafter[config.drafter]]),
-    ...(config.phrases ? [`${TEXT.knobs.phrases} ${config.phrases}`] : []), ...(config.schedule === "pearl" ? ["PEARL"] : [])];
+    ...(config.phrases ? [`${TEXT.knobs.phrases} ${config.phrases}`] : []), ...(config.drafter === "features" && config.tree ? [`${TEXT.knobs.tree} ${config.tree}`] : []), ...(config.schedule === "pearl" ? ["PEARL"] : [])];
   return parts.join(", ");
 }
 

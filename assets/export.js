@@ -1,6 +1,6 @@
 // What is kept of a run without asking a server: its rounds as CSV, and the run as a page of its own. Pure.
 
-const CSV_HEAD = ["round", "drafted", "kept", "emitted", "verdicts", "own", "cut", "cut_entropy_normalized", "cut_entropy_top3", "text",
+const CSV_HEAD = ["round", "drafted", "verified", "kept", "emitted", "verdicts", "own", "cut", "cut_entropy_normalized", "cut_entropy_top3", "text",
   ...["prefill", "draft", "preverify", "verify", "other"].map((phase) => `${phase}_seconds_measured`)];
 
 // One row per target pass; twin of explorer/ui/exports.py.
@@ -9,7 +9,7 @@ function csvOfRounds(run) {
     const { judged } = round;
     const text = run.tokens.slice(round.first, round.first + round.emitted).map((token) => token.text).join("");
     const at = (measure) => (judged.cut === null ? null : round.entropy[measure][judged.cut]);
-    return [round.index + 1, round.size, judged.kept, round.emitted, judged.verdicts.join(" "), judged.last,
+    return [round.index + 1, round.size, round.verified, judged.kept, round.emitted, judged.verdicts.join(" "), judged.last,
       judged.cut === null ? null : judged.cut + 1, at("normalized"), at("top3"), text, ...SECONDS.map((phase) => round.seconds[phase])];
   });
   return csvTable(CSV_HEAD, rows);

@@ -15,8 +15,9 @@ function makeLanes(onPick) {
   const scroller = make("div", "lane-scroll", grid);
   const drawn = makeMemo();
   let thetaMark = null; // the line of theta in the grid
-  root.append(title, scroller, sentence);
-  const clear = () => { root.hidden = true; drawn(); };
+  const tree = makeTree(onPick);
+  root.append(title, scroller, sentence, tree.root);
+  const clear = () => { root.hidden = true; drawn(); tree.clear(); };
 
   // at: as for the card, position being the one on show; scale: the entropy at the top of the bars. Where theta moved and no
   // outcome did, only the line of theta is drawn again.
@@ -28,6 +29,7 @@ function makeLanes(onPick) {
     if (!drawn(run.head.run, round.index, position, judged.verdicts, sides, scale, progress.rounds, ...knobs)) build(at, scale, progress);
     if (thetaMark) placeTheta(thetaMark, settings, scale);
     sentence.replaceChildren(...roundSentence(at));
+    tree.draw(at);
   }
 
   function build(at, scale, progress) {
@@ -216,6 +218,7 @@ function roundSentence(at) {
   if (judged.last === "bonus") parts.push(" ", ...fill(words.bonus, { token: text(round.choice[round.size]) }));
   const stop = round.blocks.find((block) => !block.passed && block.mean !== null), own = round.size - round.fromPool;
   if (stop) parts.push(" ", say(judged.kept >= own ? words.stopped_early : words.stopped, { policy: TEXT.lanes.policies[settings.length] ?? TEXT.lanes.policies.pacer, score: TEXT.lanes.scored[scoreOf(settings)], size: own, mean: number(stop.mean), threshold: number(stop.threshold), cut: judged.kept + 1 }));
+  if (round.tree) parts.push(" ", say(words.tree, { nodes: round.tree.length, beside: round.tree.length - round.size }));
   parts.push(...tried(at), ...meanwhile(at));
   return parts;
 }

@@ -64,6 +64,7 @@ function unfold(node) {
   const set = (part, name, value) => { changed.push([part, name, part.style[name]]); part.style[name] = value; };
   set(node, "contentVisibility", "visible");
   for (const part of node.querySelectorAll(NOT_DRAWN)) set(part, "display", "none");
+  for (const part of node.querySelectorAll(".tree-scroll")) set(part, "maxHeight", "none");
   const scrollers = [node, ...node.querySelectorAll("*")].filter((part) => part.scrollWidth > part.clientWidth && getComputedStyle(part).overflowX === "auto");
   const places = scrollers.map((part) => part.scrollLeft);
   const more = Math.max(0, ...scrollers.map((part) => part.scrollWidth - part.clientWidth));

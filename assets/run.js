@@ -39,6 +39,9 @@ function readRound(run, line) {
     source: line.f ?? line.d.map(() => "model"),
     fromPool: (line.f ?? []).filter((source) => source === "phrase pool").length, // they stand behind all others
     phrases: (line.k ?? []).map(([agreed, ...tokens]) => ({ agreed, tokens })),
+    tree: readTree(line.t, line.d), // null: none
+    verified: line.t ? line.t[0].length : line.d.length + (line.k ?? []).reduce((sum, [, ...tokens]) => sum + tokens.length, 0)
+      - (line.f ?? []).filter((source) => source === "phrase pool").length, // drafted tokens fed to the pass, other branches' too
     ahead: line.o ?? [],
     blocks: (line.b ?? []).map(([size, mean, threshold, passed, ...scores]) => ({ size, mean, threshold, passed, scores })),
     seconds: Object.fromEntries(SECONDS.map((name, index) => [name, line.s[index]])),
@@ -56,6 +59,24 @@ function readRound(run, line) {
   }
   run.rounds.push(round);
   return round;
+}
+
+// The nodes of a tree, from its columns: {parent, token, chance (after its parent), along (of its whole path), choice (the target's,
+// after it), depth, position}; position: where in the draft it stands, null for a node beside the path.
+function readTree(columns, drafted) {
+  if (!columns) return null;
+  const [parents, tokens, chances, choices] = columns, nodes = [];
+  for (const [index, parent] of parents.entries()) {
+    const before = nodes[parent];
+    nodes.push({ parent, token: tokens[index], chance: chances[index], along: chances[index] * (before?.along ?? 1), choice: choices[index],
+      depth: (before?.depth ?? 0) + 1, position: null });
+  }
+  let place = -1;
+  drafted.forEach((token, position) => {
+    place = nodes.findIndex((node) => node.parent === place && node.token === token);
+    nodes[place].position = position;
+  });
+  return nodes;
 }
 
 // The token that a round commits at a position under a judgement: a kept drafted one, or behind them the target's own.

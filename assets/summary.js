@@ -16,6 +16,7 @@ function makeSummary() {
         ...figure(number(s.speed, 1), words.speed, say(words.speed_note, s)),
         ...(s.overlapped_speed ? figure(number(s.overlapped_speed, 1), words.overlapped, words.overlapped_note) : []),
         ...(s.phrases ? figure(String(s.from_phrases), words.phrases, say(words.phrases_note, s)) : []),
+        ...(s.nodes ? figure(percent(s.kept_of_nodes), words.nodes, say(words.nodes_note, s)) : []),
         ...(s.speedup ? figure(number(s.speedup) + "×", words.speedup, say(words.speedup_note, { speed: number(s.baseline_speed, 1) })) : [])),
       ...(s.drafted ? [make("h4", "", say(words.drafted, s)), ...stackedBar(fates(s.counts))] : []),
       ...times(s.seconds),
@@ -60,7 +61,7 @@ function acceptance(rounds) {
   const table = dataTable([words.position, words.kept, words.reached, words.of_reached, words.of_all],
     positions.map((at, index) => [index + 1, at.kept, at.reached, percent(at.kept / at.reached), percent(at.kept / at.rounds)]));
   return make("figure", "chart", make("h4", "", words.title), picture,
-    make("figcaption", "quiet", say(words.note, { rounds: rounds.length })), make("details", "", make("summary", "", words.numbers), table));
+    make("figcaption", "quiet", say(words.note, { rounds: rounds.length }) + (rounds.some((round) => round.tree) ? " " + words.of_trees : "")), make("details", "", make("summary", "", words.numbers), table));
 }
 
 function lengths(rounds) {

@@ -414,7 +414,7 @@ if (ALONE) {
 // Without the page's own prompt and controls, the view brings both.
 function addHead(head) {
   const { config } = head, words = TEXT.compare.knobs;
-  const settings = ["rule", ...(RULES[config.rule]?.knobs ?? []), "drafter", "length", "draft_length", ...(config.phrases ? ["phrases", "phrase_length"] : []),
+  const settings = ["rule", ...(RULES[config.rule]?.knobs ?? []), "drafter", "length", "draft_length", ...(config.phrases ? ["phrases", "phrase_length"] : []), ...(config.drafter === "features" && config.tree ? ["tree", "tree_width"] : []),
     ...(config.schedule === "pearl" ? ["schedule"] : []), "max_new_tokens"]
     .filter((name) => config[name] !== false && config[name] !== undefined).map((name) => `${words[name]} ${knobValue(name, config[name])}`);
   thresholds = makeThresholds(config);

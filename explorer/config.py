@@ -44,8 +44,14 @@ class Knob:
 
     @property
     def full_help(self) -> str:
-        """The help with what every choice means, for where only one text can stand."""
-        return " ".join([self.help, *(f"{choice}: {line}" for choice, line in self.lines.items())])
+        """The help with what every choice means, the unit and the needs, for where only one text can stand."""
+        said = [self.help, *(f"{choice}: {line}" for choice, line in self.lines.items())]
+        said += [f"In {self.unit}."] if self.unit else []
+        for need in self.needs:
+            if need not in _DRAFTS:
+                holds = (f"{name} {', '.join(choices) or 'above 0'}" for name, choices in need.items())
+                said.append(f"Only with {' or '.join(holds)}.")
+        return " ".join(said)
 
     @property
     def range_text(self) -> str:
@@ -65,10 +71,15 @@ class Knob:
             str: lambda: value in self.choices,
             int: lambda: number and isinstance(value, int) and self.low <= value <= self.high,
             float: lambda: number and self.low <= value <= self.high,
-            tuple: lambda: isinstance(value, tuple) and all(isinstance(item, str) and item for item in value),
+            tuple: lambda: isinstance(value, tuple) and all(isinstance(item, str) and is_text(item) for item in value),
         }[self.kind]()
         if not good:
             raise ConfigError(f"{self.label} must be {self.range_text}, got {repr(value)[:60]}")
+
+
+def is_text(value: str) -> bool:
+    """Whether there is any text, and it can be written as UTF-8: bytes of a command line may come in as half characters."""
+    return bool(value) and not any("\ud800" <= character <= "\udfff" for character in value)
 
 
 LAYER_POLICIES = ("pacer", "survival")  # length policies that read the scores of a trained pre-verification layer
@@ -94,6 +105,7 @@ class DecodeConfig:
             "topk": "Keeps a mismatch among the target's k likeliest tokens. Greedy only.",
             "margin": "As MARS: keeps the target's second choice where it is close behind the first. Greedy only.",
             "kl": "Keeps a mismatch where draft and target think nearly alike. Greedy only.",
+            "judge": "Keeps a mismatch where a head that was trained on outcomes finds that it does not matter. Greedy only.",
         },
     )  # fmt: skip
     theta: float = _knob(
@@ -138,6 +150,15 @@ class DecodeConfig:
         float, 0.9, "KL confidence", "Nothing is kept where the target's likeliest token is more probable than this.",
         low=0.0, high=1.0, step=0.01,
     )  # fmt: skip
+    judge_threshold: float = _knob(
+        float, 0.5, "Judge threshold",
+        "A mismatch is kept where the judge head gives it at least this; 0.5 is the point chosen for the head.",
+        low=0.0, high=1.0, step=0.01,
+    )  # fmt: skip
+    judge_run: int = _knob(
+        int, 1, "Judged in a row", "At most so many mismatches one after the other are kept; 0 keeps none.",
+        low=0, high=16, step=1, unit="tokens",
+    )  # fmt: skip
     drafter: str = _knob(
         str, "model", "Drafter", "Where drafted tokens come from.",
         choices=("model", "lookup", "model+lookup", "model+phrases", "features"),
@@ -147,7 +168,7 @@ class DecodeConfig:
             "lookup": "No model: the latest words are looked up in the text so far, and what followed them there is drafted.",
             "model+lookup": "The draft model confirms looked-up tokens, several in one forward: its own draft, sooner.",
             "model+phrases": "As Ouroboros: the draft model confirms phrases that it made itself on the way. Greedy only.",
-            "features": "An EAGLE-3 head, fed with the target's own states, drafts a chain.",
+            "features": "An EAGLE-3 head, fed with the target's own states, drafts a chain, or a tree of continuations.",
         },
     )  # fmt: skip
     length: str = _knob(
@@ -219,6 +240,17 @@ class DecodeConfig:
         "How many new phrases each draft forward works on, and how many known ones it tries.",
         low=1, high=20, step=1, needs=(*_DRAFTS, {"drafter": ("model+phrases",)}),
     )  # fmt: skip
+    tree: int = _knob(
+        int, 0, "Tree nodes N",
+        "The likeliest tokens of a tree of continuations, all verified in one pass, as in EAGLE-2; K levels deep at most. 0 drafts a chain; 8 suit a CPU, "
+        "the paper has 60.",
+        low=0, high=64, step=1, needs=(*_DRAFTS, {"drafter": ("features",)}),
+    )  # fmt: skip
+    tree_width: int = _knob(
+        int, 4, "Tree width k",
+        "Continuations of a node that are considered, and nodes of a level that get any.",
+        low=1, high=16, step=1, needs=(*_DRAFTS, {"drafter": ("features",)}, {"tree": ()}),
+    )  # fmt: skip
     schedule: str = _knob(
         str, "serial", "Schedule", "Whether draft and target wait for each other.",
         choices=("serial", "pearl"),
@@ -281,9 +313,14 @@ class DecodeConfig:
                 "Rule kl compares the draft model's distribution with the target's, and a phrase has none: set Candidate phrases to 0"
             )
         if self.drafter == "features" and (self.phrases or self.schedule == "pearl"):
-            # Branches leave no states for the head, and while the target verifies there are none yet.
+            # A phrase would have to go on from a state that no pass has left yet, and so would what is drafted ahead.
             raise ConfigError(
                 "A feature-fed head drafts from the target's states of one plain pass: set Candidate phrases to 0 and the schedule to serial"
+            )
+        if self.drafts_trees and (self.length != "fixed" or self.temperature):
+            raise ConfigError(
+                f"A tree is grown to its {self.tree} likeliest nodes and its path chosen by the target's own choices: it needs "
+                "Length policy fixed and Temperature 0, or set Tree nodes N to 0"
             )
         if self.drafter == "model+phrases" and self.temperature:
             raise ConfigError(
@@ -313,6 +350,16 @@ class DecodeConfig:
         return self.drafts and self.length in LAYER_POLICIES
 
     @property
+    def decides_per_token(self) -> bool:
+        """Whether the length policy looks at every drafted token before the next."""
+        return self.length in ("confidence", "entropy", "adaedl") or (self.needs_layer and self.block_size == 1)
+
+    @property
+    def drafts_trees(self) -> bool:
+        """Whether a round drafts several continuations at once, of which the target's pass chooses one."""
+        return self.drafter == "features" and self.tree > 0 and self.rule != "autoregressive"
+
+    @property
     def theta_is_never(self) -> bool:
         """True where no entropy can reach theta, so that FLy keeps what the exact rule keeps."""
         return self.theta > ENTROPY_MAXIMUM[self.entropy]
@@ -321,14 +368,24 @@ class DecodeConfig:
     def notes(self) -> tuple[str, ...]:
         """Allowed settings that do not do what one may expect, in words for a person."""
         notes = []
-        if self.rule == "fly" and self.window >= self.draft_length:
+        longest = self.draft_length + (self.phrase_length if self.phrases else 0)
+        if self.rule == "fly" and self.window >= longest:
             notes.append(
-                f"W = {self.window} does not fit in a draft of {self.draft_length}: nothing can be deferred, FLy equals the exact rule."
+                f"W = {self.window} does not fit in a draft of {longest}: nothing can be deferred, FLy equals the exact rule."
             )
         if self.rule == "fly" and self.theta_is_never:
             notes.append("Theta is above the largest possible entropy: no mismatch is ever deferred.")
+        if self.drafts and self.drafter in ("model+lookup", "model+phrases") and self.decides_per_token:
+            notes.append(
+                f"Length policy {self.length} decides after every token, so the draft model never confirms several at once: "
+                "the drafter works like the draft model alone."
+            )
+        if self.tree and self.drafter != "features":
+            notes.append("Only the drafter features drafts trees: Tree nodes N is not used.")
         if self.rule == "topk" and self.top_k == 1:
             notes.append("The target's likeliest token alone: topk with k = 1 equals the exact rule.")
+        if self.rule == "judge" and self.judge_run == 0:
+            notes.append("With 0 in a row no mismatch is ever kept: judge equals the exact rule.")
         return tuple(notes)
 
     def with_preset(self, name: str) -> DecodeConfig:
@@ -369,7 +426,12 @@ RULE_KNOBS = ("rule", *dict.fromkeys(name for rule in LOOSE_RULES.values() for n
 
 PRESETS = {
     "explorer": _preset(
-        "Explorer", "our default for small pairs, until the sweep decides", "normalized", 0.05, 3, False
+        "Explorer",
+        "our default; on the sweep of docs/bench.md level with the point it recommends",
+        "normalized",
+        0.05,
+        3,
+        False,
     ),
     "paper": _preset("Paper text", "arXiv 2511.22972, section 3: full entropy over ln V", "normalized", 0.3, 6, False),
     "released": _preset(

@@ -84,6 +84,12 @@ def summary_text(summary: Summary, trace: Trace) -> str:
     ]
     if trace.config.phrases:
         lines.insert(3, f"from the phrase pool {summary.from_phrases} kept tokens; {summary.phrases} phrases tried")
+    if trace.config.drafts_trees:
+        share = "-" if summary.kept_of_verified is None else f"{summary.kept_of_verified:.1%}"
+        lines.insert(
+            3,
+            f"trees of {summary.verified} nodes verified, {share} of them kept: the drafts are the paths chosen from them",
+        )
     if summary.overlapped_tokens_per_second:
         lines.append(
             f"speed {_number(summary.overlapped_tokens_per_second)} tokens/s (modelled: draft and target at once, each on a device "

@@ -19,6 +19,7 @@ from explorer.config import ENTROPY_MAXIMUM, DecodeConfig
 from explorer.files import write_whole
 from explorer.pieces import text_of
 from explorer.schema import MAX_FLOAT, MAX_INT, OMIT_EMPTY, OMIT_NONE, SchemaError, parse_json, read, write
+from explorer.stops import Stop, StopRule
 from explorer.verdicts import LOOSE_RULES, Evidence, Judgement, Verdict, judge_evidence
 
 SCHEMA_VERSION = 1
@@ -26,7 +27,6 @@ MAX_FILE_BYTES = 64 * 2**20
 MAX_TEXT_BYTES = 2**21  # of the output: one long token repeated makes gigabytes of text from a small file
 
 Source = Literal["model", "lookup", "drafted phrase", "phrase pool", "features"]
-StopReason = Literal["stop_id", "stop_string", "budget", "user"]
 
 
 ROUNDING = 1e-4  # by which a float32 log-probability or entropy may leave its range
@@ -58,12 +58,15 @@ class Row:
     drafted_logprob: float | None = None  # of the drafted token; None in the bonus row
     # KL(target || draft) at this position over the full vocabulary, nats; measured under rule kl only
     divergence: float | None = field(default=None, metadata=OMIT_NONE)
+    # A judge head's score of the drafted token, 0 (matters) to 1, from the target's state after it; under rule judge only
+    harmless: float | None = field(default=None, metadata=OMIT_NONE)
 
     def __post_init__(self) -> None:
         _require(len(self.top_ids) == len(self.top_logprobs), "top_ids and top_logprobs differ in length")
         own = (self.argmax_logprob, self.replacement_logprob, self.drafted_logprob)
         _require_range((*own, *self.top_logprobs), -MAX_FLOAT, ROUNDING, "a log-probability")
         _require_range([self.divergence], 0, MAX_FLOAT, "divergence")
+        _require_range([self.harmless], 0, 1, "harmless")
         for measure, maximum in ENTROPY_MAXIMUM.items():
             _require_range([self.entropy(measure)], -ROUNDING, maximum + ROUNDING, f"entropy_{measure}")
 
@@ -90,6 +93,7 @@ EVIDENCE: dict[str, Callable[[Row, int | None], float | None]] = {
     "rank": lambda row, _: _rank(row),
     "certainty": _certainty,
     "divergence": lambda row, _: row.divergence,
+    "harmless": lambda row, _: row.harmless,
 }
 
 
@@ -150,6 +154,55 @@ def longest(branches: Sequence[Branch]) -> int:
 
 
 @dataclass(frozen=True)
+class Tree:
+    """The N nodes of a drafted tree, all verified in the target's pass: lists over the nodes, parents before their children. Greedy only."""
+
+    parents: tuple[int, ...]  # index of the node each stands behind; -1: the committed text
+    ids: tuple[int, ...]
+    probs: tuple[float, ...]  # of each under the drafter, after its parent
+    argmax: tuple[int, ...]  # the target's choice after each
+
+    def __post_init__(self) -> None:
+        size = len(self.ids)
+        _require(size > 0, "a tree has at least one node")
+        for name in ("parents", "probs", "argmax"):
+            _require(len(getattr(self, name)) == size, f"a tree of {size} nodes needs as many {name}")
+        _require(
+            all(-1 <= parent < place for place, parent in enumerate(self.parents)),
+            "a node of a tree must stand behind an earlier one",
+        )
+        _require(
+            len(set(zip(self.parents, self.ids))) == size, "two nodes of a tree are one token behind the same node"
+        )
+        _require_range(self.probs, 0, 1, "a node's probability")
+
+    @cached_property
+    def depths(self) -> tuple[int, ...]:
+        """Of each node, counted from 1."""
+        depths: list[int] = []
+        for parent in self.parents:
+            depths.append(1 if parent < 0 else depths[parent] + 1)
+        return tuple(depths)
+
+    def path(self, first: int) -> tuple[int, ...]:
+        """The nodes that become the round's draft, first of all; first: the target's choice after the committed text.
+
+        From node to node the target's choice is taken where it is there; from the first place where it is not, always the drafter's
+        likeliest (of equals the first), as in a chain. So of all paths it agrees furthest, and no rule has a say in it.
+        """
+        children: dict[int, list[int]] = {}
+        for place, parent in enumerate(self.parents):
+            children.setdefault(parent, []).append(place)
+        path, place, wanted = [], -1, first
+        while place in children:
+            agreed = next((child for child in children[place] if self.ids[child] == wanted), None)
+            place = max(children[place], key=lambda child: self.probs[child]) if agreed is None else agreed
+            path.append(place)
+            wanted = None if agreed is None else self.argmax[place]
+        return tuple(path)
+
+
+@dataclass(frozen=True)
 class Seconds:
     """Where the time of one round went; wall clock, device synchronised, display excluded. `prefill`: first round only."""
 
@@ -200,6 +253,8 @@ class Round:
     branches: tuple[Branch, ...] = field(default=(), metadata=OMIT_EMPTY)
     # Under schedule pearl: drafted beyond this draft while the target verified it
     ahead: tuple[int, ...] = field(default=(), metadata=OMIT_EMPTY)
+    # All that was drafted, where that is a tree; `drafted` is the path through it that agrees furthest
+    tree: Tree | None = field(default=None, metadata=OMIT_NONE)
     # Tokens of the vocabulary that the rows are of; records of the first explorers lack it
     vocab_size: int | None = field(default=None, metadata=OMIT_NONE)
 
@@ -230,6 +285,8 @@ class Round:
             ),
             "a phrase and the rows differ in the target's choices",
         )
+        if self.tree:
+            self._check_tree(self.tree)
         kept = self.kept
         _require(all(verdict.is_kept for verdict in self.verdicts[:kept]), "a token is kept behind the cut")
         _require(
@@ -241,6 +298,19 @@ class Round:
             len(self.emitted) > 0 and self.emitted == self.committed[: len(self.emitted)],
             "emitted is not a prefix of committed",
         )
+
+    def _check_tree(self, tree: Tree) -> None:
+        path = tree.path(self.rows[0].argmax)
+        _require(
+            (self.drafted, self.draft_probs) == tuple(tuple(of[node] for node in path) for of in (tree.ids, tree.probs))
+            and set(self.sources) == {"features"},
+            "the draft must be the path through its tree that agrees furthest",
+        )
+        _require(
+            tuple(tree.argmax[node] for node in path) == tuple(row.argmax for row in self.rows[1:]),
+            "a tree and the rows differ in the target's choices",
+        )
+        _require(max(tree.depths) <= self.requested, "a tree deeper than the draft length")
 
     @property
     def kept(self) -> int:
@@ -255,6 +325,13 @@ class Round:
     def from_pool(self) -> int:
         """Drafted tokens that come from a phrase; they stand behind all others."""
         return self.sources.count("phrase pool")
+
+    @property
+    def verified(self) -> int:
+        """Drafted tokens that the target's pass was fed, those of other branches too: what it costs beside one plain step."""
+        if self.tree:
+            return len(self.tree.ids)
+        return len(self.drafted) - self.from_pool + sum(len(branch.ids) for branch in self.branches)
 
     @property
     def goes_on(self) -> bool:
@@ -300,14 +377,6 @@ class Prompt:
 
     def __post_init__(self) -> None:
         _require(len(self.ids) > 0, "the prompt is empty")
-
-
-@dataclass(frozen=True)
-class Stop:
-    """Why the run ended. `text_offset`: where the stop string begins in the output text, in characters."""
-
-    reason: StopReason
-    text_offset: int | None = None
 
 
 @dataclass(frozen=True)
@@ -361,6 +430,8 @@ def mentioned_ids(
         ids.update(round_.drafted, round_.replacement, round_.ahead)
         for branch in round_.branches:
             ids.update(branch.ids, branch.argmax)
+        if round_.tree:
+            ids.update(round_.tree.ids, round_.tree.argmax)
         for row in round_.rows:
             ids.update(row.top_ids, (row.argmax,))
     return ids
@@ -400,6 +471,7 @@ class Trace:
             _require(round_.length_before == length, f"{place}.length_before must be {length}")
             _require(round_.requested <= most, f"{place}: more tokens requested than {most}")
             self._check_phrases(round_, place)
+            self._check_tree(round_, place)
             if self.config.schedule == "pearl":
                 _require(
                     round_.drafted == tentative, f"{place}: the draft is not what stood of the tokens drafted ahead"
@@ -420,29 +492,42 @@ class Trace:
                 _require(round_.match == agrees, f"{place}: match is not drafted == argmax")
             touched = tuple(bool({d, r} & stops) for d, r in zip(round_.drafted, round_.replacement))
             _require(round_.protected == touched, f"{place}: protected is not where a stop id is involved")
-        budget = self.config.max_new_tokens
-        _require(len(self.output_ids) <= budget, "more tokens than the budget")
         size = sum(len(self.vocabulary[token]) for token in self.output_ids)
         _require(size <= MAX_TEXT_BYTES, f"the text has {size:,} bytes, a run's at most {MAX_TEXT_BYTES:,}")
         _require(self.partial == (self.stop.reason == "user"), "partial must be set where the user stopped, only there")
-        if self.stop.reason == "budget":
-            _require(len(self.output_ids) == budget, "stopped at the budget before it was spent")
+        emitted, stop = StopRule(self.config, stops, self.vocabulary).cut((), self.output_ids)
+        _require(emitted == self.output_ids, "the text goes on behind its end")
         _require(
-            stops.isdisjoint(self.output_ids[:-1])
-            and (self.stop.reason == "stop_id") == (not stops.isdisjoint(self.output_ids[-1:])),
-            "a stop id must end the text, and only then is it the reason",
+            stop == (None if self.partial else self.stop),
+            f"stop: the text ends {f'at {stop.reason}, text_offset {stop.text_offset}' if stop else 'nowhere by itself'}",
         )
-        offset = self.stop.text_offset
-        _require((offset is not None) == (self.stop.reason == "stop_string"), "text_offset goes with a stop string")
-        if offset is not None:
-            tail = text_of(self.output_ids, self.vocabulary)[offset:] if offset >= 0 else ""
-            _require(any(tail.startswith(s) for s in self.config.stop_strings), "no stop string at text_offset")
+        _require(
+            not (self.partial and self.rounds) or self.rounds[-1].emitted == self.rounds[-1].committed,
+            "the last round is cut, and nothing ended the text there",
+        )
 
     def _check_phrases(self, round_: Round, place: str) -> None:
         count = 0 if self.config.rule == "autoregressive" else self.config.phrases
         _require(len(round_.branches) <= count, f"{place}: more phrases than {count}")
         most = max((len(branch.ids) for branch in round_.branches), default=0)
         _require(most <= self.config.phrase_length, f"{place}: a phrase longer than {self.config.phrase_length} tokens")
+
+    def _check_tree(self, round_: Round, place: str) -> None:
+        tree = round_.tree
+        if not self.config.drafts_trees:
+            _require(tree is None, f"{place}: a tree in a run that drafts none")
+            return
+        _require((tree is None) == (not round_.drafted), f"{place}: a draft without its tree")
+        if tree is None:
+            return
+        _require(len(tree.ids) <= self.config.tree, f"{place}: more than {self.config.tree} nodes")
+        widest = max(Counter(tree.parents).values())
+        _require(widest <= self.config.tree_width, f"{place}: more than {self.config.tree_width} nodes behind one")
+        stops = set(self.stop_ids)
+        _require(
+            not any(parent >= 0 and tree.ids[parent] in stops for parent in tree.parents),
+            f"{place}: a node of the tree stands behind a stop id",
+        )
 
     @cached_property
     def output_ids(self) -> tuple[int, ...]:

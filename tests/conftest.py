@@ -19,7 +19,8 @@ import hypothesis
 import pytest
 
 from explorer.config import DecodeConfig
-from explorer.trace import Branch, Prompt, Provenance, Round, Row, Seconds, Stop, Trace, judge_rows, mentioned_ids
+from explorer.stops import Stop
+from explorer.trace import Branch, Prompt, Provenance, Round, Row, Seconds, Trace, Tree, judge_rows, mentioned_ids
 
 # Repeatable: examples do not depend on chance, on the speed of the machine, or on what an earlier run left behind.
 hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None, database=None)
@@ -159,6 +160,23 @@ def with_stop_ids():
 
 
 @pytest.fixture(scope="session")
+def with_judge_head():
+    """The same weights with a random judge head, whose scores lie on both sides of 0.5."""
+
+    def build(pair):
+        import torch
+
+        from explorer.engine.judge_head import JudgeHead
+
+        judged = copy.copy(pair)
+        weight = torch.randn(pair.target.width, generator=torch.Generator().manual_seed(3))
+        judged.judge_head = JudgeHead(weight / (PEAK * pair.target.width**0.5), torch.zeros(()))
+        return judged
+
+    return build
+
+
+@pytest.fixture(scope="session")
 def plain_greedy_ids():
     """The oracle: transformers' own greedy generation, its near-ties too small for one rounding to be another's excuse."""
     import torch
@@ -276,6 +294,24 @@ def hand():
             )
             config = replace(wide, draft_length=4, phrases=2, phrase_length=3)
             return hand_trace([round_], config, Stop("budget"))
+
+        @staticmethod
+        def tree() -> Trace:
+            """One round over a tree: a, b | a-c, b-d, b-e | b-d-g. The target says b, d, f: b and d are kept, g is refused."""
+            wide = DecodeConfig(rule="exact", drafter="features", draft_length=3, max_new_tokens=3)
+            round_ = hand_round(3, [1, 3, 6], [1, 3, 5, 10], wide)
+            round_ = replace(
+                round_,
+                sources=("features",) * 3,
+                draft_probs=(0.25, 0.375, 0.875),
+                tree=Tree(
+                    parents=(-1, -1, 0, 1, 1, 3),
+                    ids=(0, 1, 2, 3, 4, 6),
+                    probs=(0.625, 0.25, 0.5, 0.375, 0.5, 0.875),
+                    argmax=(7, 3, 8, 5, 12, 10),
+                ),
+            )
+            return hand_trace([round_], replace(wide, tree=8, tree_width=2), Stop("budget"))
 
         @staticmethod
         def pearl() -> Trace:

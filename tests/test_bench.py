@@ -4,6 +4,7 @@ import pytest
 
 from explorer.bench.lines import drafts_that_differ, kind_table, line, notes, table
 from explorer.bench.rows import (
+    EXACT_WITH_TREE,
     PEARL,
     PLAIN,
     THEIR_ASSISTED,
@@ -138,6 +139,7 @@ def test_notes_say_what_the_table_has_no_column_for(hand):
     rows = [
         (row_name(WARM, 4), phrases),
         (row_name(PEARL, 3), pearl),
+        (row_name(EXACT_WITH_TREE, 3), hand.tree().rounds),
         ("exact, K = 4", hand.valid().rounds),
     ]
     lines = []
@@ -146,9 +148,10 @@ def test_notes_say_what_the_table_has_no_column_for(hand):
         lines.append(line(name, [[Measured(ids, 1.0, len(rounds), rounds)]], plain, ["a"]))
     told = notes(lines)
     assert "28.6% of the emitted tokens" in told[0]
-    assert "leaks" in told[1]
-    assert "0.7 tokens/s modelled" in told[2]
-    assert len(told) == 3
+    assert "EAGLE-3 tree, K = 3: trees of at most 8 nodes, of which 33.3% were kept" in told[1]
+    assert "leaks" in told[2]
+    assert "0.7 tokens/s modelled" in told[3]
+    assert len(told) == 4
 
 
 def test_a_row_that_a_pair_refuses_is_left_out_with_the_reason(make_pair):
@@ -157,7 +160,7 @@ def test_a_row_that_a_pair_refuses_is_left_out_with_the_reason(make_pair):
     assert row_name(PEARL, 2) in rows
     assert not any("Ouroboros" in row for row in rows)
     assert len(left_out) == 3
-    assert all("not run here, phrases need a mask" in reason for reason in left_out)
+    assert all("not run here, phrases and trees need a mask" in reason for reason in left_out)
 
 
 def test_drafts_are_compared_where_both_started_after_the_same_text():

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 import explorer.trace as trace_module
 from explorer.config import DecodeConfig
 from explorer.schema import SchemaError, parse_json
-from explorer.trace import MAX_FILE_BYTES, Baseline, Block, Row, Seconds, Stop, Trace
+from explorer.stops import Stop
+from explorer.trace import MAX_FILE_BYTES, Baseline, Block, Row, Seconds, Trace
 from explorer.verdicts import Verdict
 
 
@@ -154,13 +155,13 @@ CONTRADICTIONS = {
     "draft length a truth value": (put("config.draft_length", True), "config.draft_length"),
     "rule unknown": (put("config.rule", "lucky"), "config: Rule must be one of"),
     "stop reason unknown": (put("stop.reason", "boredom"), "stop.reason"),
-    "budget not spent": (put("stop.reason", "budget"), "stopped at the budget before it was spent"),
-    "more than the budget": (put("config.max_new_tokens", 7), "more tokens than the budget"),
+    "budget not spent": (put("stop.reason", "budget"), "stop: the text ends at stop_id"),
+    "more than the budget": (put("config.max_new_tokens", 7), "the text goes on behind its end"),
     "partial alone": (put("partial", True), "partial"),
     "user not partial": (put("stop.reason", "user"), "partial"),
-    "stop id without one": (drop("rounds.2"), "a stop id must end the text"),
+    "stop id without one": (drop("rounds.2"), "stop: the text ends nowhere"),
     "no stop ids": (put("stop_ids", []), "rounds[2]: protected"),
-    "offset without a stop string": (put("stop.text_offset", 0), "text_offset goes with"),
+    "offset without a stop string": (put("stop.text_offset", 0), "stop: the text ends at stop_id, text_offset None"),
     "vocabulary lacks an id": (drop("vocabulary.13"), "token 13"),
     "vocabulary key": (put("vocabulary", {"x": "a"}), "vocabulary.x"),
     "vocabulary is a list": (put("vocabulary", []), "vocabulary must be an object"),
@@ -240,8 +241,24 @@ def test_stop_string_and_its_offset(hand):
     assert Trace.from_json(data) == trace
     for offset in (1, 3, -1, -2, 99, None):
         data["stop"]["text_offset"] = offset
-        with pytest.raises(SchemaError, match="stop string|text_offset"):
+        with pytest.raises(SchemaError, match="stop_string, text_offset 2"):
             Trace.from_json(data)
+
+
+def test_the_first_stop_in_the_text_is_the_reason(hand):
+    """Whatever the record claims: the rule that ended the run is asked again."""
+    config = DecodeConfig(rule="exact", draft_length=3, max_new_tokens=4, stop_strings=("gi",))
+    round_ = hand.round(3, [4, 5, 6], [4, 5, 6, 8], config)
+    hand.trace([round_], config, Stop("stop_string", 2))
+    for stop in (Stop("budget"), Stop("user"), Stop("stop_id"), Stop("stop_string", 1)):
+        with pytest.raises(SchemaError, match="the text ends at stop_string, text_offset 2"):
+            hand.trace([round_], config, stop)
+    early = dataclasses.replace(config, stop_strings=("fg",))
+    with pytest.raises(SchemaError, match="goes on behind its end"):
+        hand.trace([hand.round(3, [4, 5, 6], [4, 5, 6, 8], early)], early, Stop("stop_string", 1))
+    cut = dataclasses.replace(round_, emitted=round_.committed[:2])
+    with pytest.raises(SchemaError, match="the last round is cut"):
+        hand.trace([cut], dataclasses.replace(config, stop_strings=()), Stop("user"))
 
 
 def test_a_run_without_rounds_is_a_partial_trace(hand, tmp_path):
@@ -383,7 +400,7 @@ def test_damaged_files_never_raise_anything_else(hand, seed):
 def test_values_swapped_for_others_never_raise_anything_else(hand, seed):
     """Well-formed JSON with a wrong value anywhere."""
     rng = random.Random(seed)
-    data = json.loads(json.dumps(hand.valid().to_json()))
+    data = json.loads(json.dumps(rng.choice([hand.valid(), hand.tree()]).to_json()))
     place, key = data, rng.choice(list(data))
     while isinstance(place[key], (dict, list)) and place[key] and rng.random() < 0.85:
         place = place[key]
@@ -403,6 +420,73 @@ def test_row_gives_the_entropy_of_the_measure():
 
 
 # Phrases and PEARL's schedule ---------------------------------------------------------------------------------------
+
+
+def test_a_round_with_a_tree_says_what_happened(hand):
+    """Three drafted tokens, the path; three more were verified beside it and thrown away."""
+    trace = hand.tree()
+    (round_,) = trace.rounds
+    assert (round_.drafted, round_.committed, round_.verified) == ((1, 3, 6), (1, 3, 5), 6)
+    assert round_.tree.path(round_.rows[0].argmax) == (1, 3, 5)
+    assert round_.tree.depths == (1, 1, 2, 2, 2, 3)
+    assert {12, 2, 8} <= set(trace.vocabulary), "tokens that only the tree speaks of"
+    assert Trace.from_json(trace.to_json()) == trace
+
+
+def test_records_without_a_tree_are_what_they_were(hand):
+    """An older reader finds nothing new in them, and ignores what it does not know in the others."""
+    assert "tree" not in hand.valid().to_json()["rounds"][0]
+    data = hand.tree().to_json()
+    data["rounds"][0]["tree"]["later"] = 1
+    assert Trace.from_json(data) == hand.tree()
+
+
+def with_leaves(tree, *parents):
+    """More nodes, of a probability that leaves the path where it is."""
+    for token, parent in enumerate(parents, 14):
+        for name, value in (("parents", parent), ("ids", token), ("probs", 0.0), ("argmax", 7)):
+            tree[name].append(value)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda data: data["tree"].update(parents=[-1, -1, 2, 1, 1, 3]), "behind an earlier one"),
+        (lambda data: data["tree"].update(parents=[-2, -1, 0, 1, 1, 3]), "behind an earlier one"),
+        (lambda data: data["tree"].update(parents=[5, 0, 1, 2, 3, 4]), "behind an earlier one"),
+        (lambda data: data["tree"]["ids"].append(4), "as many"),
+        (lambda data: data["tree"]["probs"].pop(), "as many"),
+        (lambda data: data["tree"].update(argmax=[]), "as many"),
+        (lambda data: data["tree"].update(ids=[], parents=[], probs=[], argmax=[]), "at least one node"),
+        (lambda data: data["tree"]["ids"].__setitem__(4, 3), "one token behind the same node"),
+        (lambda data: data["tree"]["probs"].__setitem__(0, 1.5), "from 0 to 1"),
+        (lambda data: data["tree"]["ids"].__setitem__(5, 7), "agrees furthest"),
+        (lambda data: data["tree"]["probs"].__setitem__(1, 0.5), "agrees furthest"),
+        (lambda data: data["tree"]["argmax"].__setitem__(1, 4), "agrees furthest"),
+        (lambda data: data["tree"]["argmax"].__setitem__(5, 4), "target's choices"),
+        (lambda data: data["sources"].__setitem__(0, "model"), "agrees furthest"),
+        (lambda data: data.update(requested=2), "more tokens drafted"),
+        (lambda data: data.pop("tree"), "without its tree"),
+        (lambda data: with_leaves(data["tree"], 4, 6), "deeper"),
+        (lambda data: with_leaves(data["tree"], 2, 2, 4), "more than 8 nodes"),
+        (lambda data: with_leaves(data["tree"], 1), "more than 2 nodes behind one"),
+        (lambda data: data["tree"]["ids"].__setitem__(0, 9), "behind a stop id"),
+    ],
+)  # fmt: skip
+def test_trees_that_contradict_the_record_are_refused(change, message, hand):
+    data = hand.tree().to_json()
+    change(data["rounds"][0])
+    data["vocabulary"] |= {str(token): "x" for token in range(20)}
+    with pytest.raises(SchemaError, match=message):
+        Trace.from_json(data)
+
+
+def test_a_tree_where_none_is_drafted_is_refused(hand):
+    for change in ({"tree": 0}, {"drafter": "model"}):
+        data = hand.tree().to_json()
+        data["config"] |= change
+        with pytest.raises(SchemaError, match="drafts none"):
+            Trace.from_json(data)
 
 
 def test_a_round_with_phrases_says_what_happened(hand):

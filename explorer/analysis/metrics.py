@@ -28,6 +28,7 @@ class Summary:
     mean_logprob: float | None  # of the target, per token of the output
     baseline_mean_logprob: float | None
     divergence: int | None  # index of the first token that differs from the target's own greedy text
+    verified: int  # drafted tokens that passes were fed, those of other branches of a tree or pool too
     phrases: int  # candidate phrases tried behind drafts
     from_phrases: int  # kept tokens in the output that a phrase gave
     overlapped_tokens_per_second: float | None  # *modelled*, of PEARL's schedule alone: overlapped_seconds
@@ -39,6 +40,11 @@ class Summary:
     @property
     def kept_per_round(self) -> float | None:
         return self.kept / self.passes if self.passes else None
+
+    @property
+    def kept_of_verified(self) -> float | None:
+        """The share of what was verified that is in the output."""
+        return self.kept / self.verified if self.verified else None
 
     @property
     def speedup(self) -> float | None:
@@ -65,6 +71,7 @@ def summarize(trace: Trace) -> Summary:
         mean_logprob=_ratio(sum(logprobs), len(logprobs)),
         baseline_mean_logprob=_ratio(sum(baseline.logprobs), len(baseline.logprobs)) if baseline else None,
         divergence=first_divergence(trace.output_ids, baseline.ids) if baseline else None,
+        verified=sum(round_.verified for round_ in rounds),
         phrases=sum(len(round_.branches) for round_ in rounds),
         from_phrases=sum(round_.sources[: kept_emitted(round_)].count("phrase pool") for round_ in rounds),
         overlapped_tokens_per_second=(

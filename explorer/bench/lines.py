@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from explorer.analysis.markdown import markdown_table
 from explorer.analysis.metrics import kept_emitted, overlapped_seconds
-from explorer.bench.rows import EXACT, EXACT_WITH_LOOKUP, WARM, Measured, row_name
+from explorer.bench.rows import EXACT, EXACT_WITH_LOOKUP, TREE_NODES, WARM, Measured, row_name
 from explorer.trace import Round, Seconds
 from explorer.verdicts import Verdict
 
@@ -36,6 +36,7 @@ class Line:
     fidelity: float | None  # mean target log-probability per token above that of plain greedy's own text, nats
     times_plain_by_kind: dict[str, float]  # kind of prompt -> as times_plain
     from_phrases: float | None  # share of emitted tokens that a phrase gave; None without phrases
+    kept_of_nodes: float | None  # share of a tree's verified nodes that are in the output; None without trees
     overlapped: (
         float | None
     )  # tokens per second *modelled* for PEARL's schedule on two devices, prefill apart (metrics.py)
@@ -66,6 +67,7 @@ def line(row: str, passes: list[list[Measured]], plain: list[list[Measured]], ki
         fastest_pass=max(speeds),
         times_plain=times_plain(everything),
         from_phrases=_from_phrases(rounds) / tokens if any(round_.branches for round_ in rounds) else None,
+        kept_of_nodes=_kept_of_nodes(rounds) if any(round_.tree for round_ in rounds) else None,
         overlapped=(
             tokens / overlapped_seconds(round_.seconds for round_ in rounds)
             if any(round_.ahead for round_ in rounds)
@@ -129,11 +131,16 @@ def _cell(value: float | None, form: str) -> str:
 
 
 def notes(lines: list[Line]) -> list[str]:
-    """What the table has no column for: shares of phrases and what they may hide, PEARL's modelled speed."""
+    """What the table has no column for: shares of phrases and what they may hide, of trees, PEARL's modelled speed."""
     told = [
         f"{one.row}: {one.from_phrases:.1%} of the emitted tokens come from the phrase pool."
         for one in lines
         if one.from_phrases is not None
+    ]
+    told += [
+        f"{one.row}: trees of at most {TREE_NODES} nodes, of which {one.kept_of_nodes:.1%} were kept."
+        for one in lines
+        if one.kept_of_nodes is not None
     ]
     if any(one.row.startswith(WARM) for one in lines):
         told.append(
@@ -146,6 +153,10 @@ def notes(lines: list[Line]) -> list[str]:
         for one in lines
         if one.overlapped is not None
     ]
+
+
+def _kept_of_nodes(rounds: list[Round]) -> float:
+    return sum(map(kept_emitted, rounds)) / sum(round_.verified for round_ in rounds)
 
 
 def _from_phrases(rounds: list[Round]) -> int:

@@ -31,6 +31,8 @@ COLD, WARM = (f"exact, Ouroboros (suffixes), {pool} pool" for pool in ("cold", "
 BOTH = "exact, Ouroboros, cold pool"
 PHRASES = 3  # k of the released defaults
 EXACT_WITH_HEAD, FLY_WITH_HEAD = "exact, EAGLE-3 chain", "fly, EAGLE-3 chain"
+EXACT_WITH_TREE = "exact, EAGLE-3 tree"
+TREE_NODES = 8  # with the last committed token 9 rows of a pass, which a CPU still reads in little more time than one
 THEIR_PLAIN, THEIR_ASSISTED = "transformers: plain greedy", "transformers: assisted"
 THEIR_LOOKUP = "transformers: prompt lookup"
 
@@ -74,7 +76,11 @@ def our_rows(pair: Pair, base: DecodeConfig, lengths: Sequence[int]) -> dict[str
         "fly": fly,
         "fly, model + lookup": replace(fly, drafter="model+lookup"),
         **(
-            {EXACT_WITH_HEAD: replace(exact, drafter="features"), FLY_WITH_HEAD: replace(fly, drafter="features")}
+            {
+                EXACT_WITH_HEAD: replace(exact, drafter="features"),
+                EXACT_WITH_TREE: replace(exact, drafter="features", tree=TREE_NODES),
+                FLY_WITH_HEAD: replace(fly, drafter="features"),
+            }
             if pair.head
             else {}
         ),

@@ -23,10 +23,11 @@ from explorer.engine.pearl import Pipeline
 from explorer.engine.phrase_drafter import PhraseDrafter
 from explorer.engine.phrases import PhrasePool
 from explorer.engine.sampling import Sampler
-from explorer.engine.stops import StopRule
 from explorer.engine.suffixes import candidates, verify_suffixes
 from explorer.engine.timing import wait
-from explorer.trace import Block, Branch, Round, Row, Seconds, judge_rows, longest
+from explorer.engine.trees import Node, verify_tree
+from explorer.stops import StopRule
+from explorer.trace import Block, Branch, Round, Row, Seconds, Tree, judge_rows, longest
 from explorer.verdicts import Judgement
 
 
@@ -71,17 +72,18 @@ class Sides:
     """Both models' sides of one sequence: draft after it, let the target say what it thinks of that, roll back."""
 
     def __init__(self, pair: Pair, config: DecodeConfig, pool: PhrasePool | None = None):
-        """pool: phrases to begin with; raises UnsupportedModel where the target cannot try any."""
+        """pool: phrases to begin with; raises UnsupportedModel where the target cannot try any, or no tree."""
         self._pair, self._config = pair, config
         alone = not config.drafts
         self._pipeline = Pipeline(config.draft_length) if config.schedule == "pearl" and not alone else None
         self._pool = None
-        if config.phrases and not alone:
+        if (config.phrases or config.drafts_trees) and not alone:
             pair.target.check_branches()
         if (config.phrases or config.drafter == "model+phrases") and not alone:
             self._pool = PhrasePool(config.phrase_length, pair.stop_ids) if pool is None else pool
         self._sampler = Sampler(config.temperature, config.seed, pair.target.device)
-        self.target = pair.open_target(features=not alone and config.drafter == "features")
+        self._judge = pair.judge_head_for(config.rule)
+        self.target = pair.open_target(not alone and config.drafter == "features", states=self._judge is not None)
         self.drafter = None if alone else make_drafter(pair, self.target, config, self._sampler, self._pool)
         self.clock = Clock(pair.target.device)
         self._prefill_seconds = self._forward_seconds = 0.0  # of the first round; of all rounds so far
@@ -101,9 +103,15 @@ class Sides:
         self.clock.lap()
         preverified = policy.seconds
 
-        # Draft. Under PEARL's schedule the draft was made in the last round, and this is for the next one.
+        # Draft. Under PEARL's schedule the draft was made in the last round, and this is for the next one. What of a tree
+        # becomes the draft only the target's pass says.
+        nodes: list[Node] = []
         if self._pipeline:
             draft, ahead = self._pipeline.draft(drafter, sequence, room)
+        elif config.drafts_trees:
+            draft, ahead = Draft(), Draft()
+            if room > 0:
+                nodes = drafter.tree(sequence, min(config.draft_length, room), config.tree_width, config.tree)
         else:
             draft, ahead = self._draft(sequence, min(config.draft_length, room), policy), Draft()
         blocks = policy.blocks(draft) if len(draft) else ()
@@ -115,11 +123,16 @@ class Sides:
         target.crop(len(sequence) - 1)  # where the draft worked in the target's own cache
         drafted = torch.tensor(draft.ids, dtype=torch.long, device=target.language_model.device)
         seed = torch.tensor(sequence[-1:], dtype=torch.long, device=drafted.device)
-        trunk, branches = torch.cat([seed, drafted]), ()
+        trunk, branches, tree = torch.cat([seed, drafted]), (), None
         if phrases:
             logits, argmax, branches = verify_suffixes(target, trunk, phrases)
             for token in branches[longest(branches)].ids:
                 draft.add(token, None, "phrase pool", stop_ids)
+            drafted = drafted.new_tensor(draft.ids)
+        elif nodes:
+            logits, argmax, tree = verify_tree(target, seed, nodes)
+            for node in tree.path(int(argmax[0])):
+                draft.add(nodes[node].id, nodes[node].prob, "features", stop_ids)
             drafted = drafted.new_tensor(draft.ids)
         else:
             logits = target.feed(trunk, rows=len(draft) + 1)  # [K + 1, V]
@@ -127,7 +140,11 @@ class Sides:
         self._observe()
         q = torch.stack(draft.distributions[: len(draft)]).to(drafted.device) if draft.distributions else None
         outcome = self._sampler.verify(logits, argmax, drafted, q)
-        rows, match, replacement = measure(logits, argmax, drafted, *outcome, q if config.rule == "kl" else None)
+        # The row behind a drafted token is the target's state after reading it.
+        harmless = self._judge.scores(target.states[1:]) if self._judge else None
+        rows, match, replacement = measure(
+            logits, argmax, drafted, *outcome, q if config.rule == "kl" else None, harmless
+        )
         if self._pipeline:
             self._pipeline.learn(match, replacement)
 
@@ -146,6 +163,7 @@ class Sides:
             draft=draft,
             blocks=blocks,
             branches=branches,
+            tree=tree,
             key=key,
             ahead=tuple(ahead.ids),
             rows=rows,
@@ -206,6 +224,7 @@ class Attempt:
     draft: Draft  # K tokens, those of a phrase last
     blocks: tuple[Block, ...]
     branches: tuple[Branch, ...]
+    tree: Tree | None  # the draft is the path through it
     key: int  # the token that they were tried after
     ahead: tuple[int, ...]
     rows: tuple[Row, ...]  # [K + 1]
@@ -245,6 +264,7 @@ class Attempt:
             blocks=self.blocks,
             branches=self.branches,
             ahead=self.ahead,
+            tree=self.tree,
             seconds=replace(self.seconds, other=other),
             vocab_size=self.vocab_size,
         )
@@ -285,7 +305,7 @@ def make_drafter(
 def cross_drafter(pair: Pair, kind: type[ModelDrafter], config: DecodeConfig, entropies: bool) -> CrossDrafter:
     """The drafter of a pair whose draft has a vocabulary of its own; raises CrossTokenizer for what reads its own tokens."""
     readers = {
-        f"length policy {config.length}": config.needs_layer,
+        f"length policy {config.length}": config.needs_layer or config.length == "adaedl",
         "rule kl": config.rule == "kl",
         "schedule pearl": config.schedule == "pearl",
         "drafter model+phrases": config.drafter == "model+phrases",

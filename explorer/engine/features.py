@@ -1,6 +1,6 @@
-"""Feature-fed drafting: an EAGLE-3 head (eagle.py) that starts from the target's states of the committed text, one chain a round.
+"""Feature-fed drafting: an EAGLE-3 head (eagle.py) that starts from the target's states of the committed text.
 
-Likeliest token after likeliest token, no tree: the paper's trees draft several continuations at once and gain more per pass.
+A round's draft is a chain, likeliest token after likeliest token, or a tree of several continuations at once (trees.py).
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from explorer.engine.eagle import Eagle3Head, taps_of
 from explorer.engine.model import output_device
 from explorer.engine.packed import GROW, Form, kernel_works, pack
 from explorer.engine.sampling import Sampler
+from explorer.engine.trees import Node, grow
 
 
 class Tapped(Protocol):
@@ -102,16 +103,25 @@ class FeatureContext:
     def feed(self, tokens: Tensor, states: Tensor) -> Tensor:
         """Add n entries of tokens [n] and states [n, d], each token the one that follows its state's; the head's own states
         [n, d], from which the next tokens come."""
+        past, n, device = self.length, len(tokens), self.language_model.device
+        positions = torch.arange(past, past + n, device=device)
+        mask = torch.ones(n, past + n, dtype=torch.bool, device=device).tril_(past) if n > 1 else None
+        return self._forward(tokens, states, positions, mask)
+
+    def branch(self, tokens: Tensor, states: Tensor, position: int, visible: Tensor) -> Tensor:
+        """Add n entries of several continuations at one position: as `feed`; visible [n, held + n], bool: which entries, itself
+        among them, each may read."""
+        positions = torch.full((len(tokens),), position, device=self.language_model.device)
+        return self._forward(tokens, states, positions, visible)
+
+    def _forward(self, tokens: Tensor, states: Tensor, positions: Tensor, mask: Tensor | None) -> Tensor:
         start = perf_counter()
-        model, layer, past, n = self.language_model, self.language_model.head.midlayer, self.length, len(tokens)
-        total = past + n
+        model, layer, past = self.language_model, self.language_model.head.midlayer, self.length
+        total = past + len(tokens)
         self._reserve(total)
-        rotation = model.head.rotation(torch.arange(past, total, device=model.device))
+        rotation = model.head.rotation(positions)
         q, k, v, residual = layer.project(F.embedding(tokens, model.embedding), states, rotation)
         self._keys[:, past:total], self._values[:, past:total] = k.transpose(0, 1), v.transpose(0, 1)
-        mask = None
-        if n > 1:
-            mask = torch.ones(n, total, dtype=torch.bool, device=model.device).tril_(past)
         attended = F.scaled_dot_product_attention(
             q.transpose(0, 1)[None], self._keys[None, :, :total], self._values[None, :, :total], mask, enable_gqa=True
         )
@@ -151,7 +161,7 @@ class FeatureDrafter:
     """Drafts with a head, one token per forward; one transfer to the host per block.
 
     Entry i joins token i + 1 with the target's state at token i. Entries made of the target's states stay from round to round;
-    those that a chain makes of the head's own states are dropped when the round is over. States are kept by their place in the
+    those that a chain or a tree makes of the head's own states are dropped when the round is over. States are kept by their place in the
     text, so that another branch of the same text (grid.py) finds those it shares.
     """
 
@@ -159,6 +169,8 @@ class FeatureDrafter:
         """entropies: whether the length policy reads the entropy of each token."""
         self.context = model.open()
         self._model, self._sampler, self._stop_ids, self._wants_entropies = model, sampler, stop_ids, entropies
+        stops = torch.tensor(sorted(stop_ids), dtype=torch.long, device=model.device)
+        self._ends_text = torch.isin(model.vocabulary, stops)  # [rows]
         self._fused = torch.empty(0, model.head.config.hidden_size, dtype=model.embedding.dtype, device=model.device)
         self._ends: list[int] = []  # after each block of entries made of the target's states: how many there are
         self._last: Tensor | None = None  # [1, d]: the head's state that the last token was drafted from
@@ -198,6 +210,29 @@ class FeatureDrafter:
         for token, prob in zip(*table[:2]):
             draft.add(int(token), min(prob, 1.0), "features", self._stop_ids)
         draft.entropies += [value for column in table[2:] for value in column[: len(draft) - before]]
+
+    def tree(self, sequence: list[int], depth: int, width: int, count: int) -> list[Node]:
+        """In place of `extend`: up to `count` nodes of a tree after `sequence` (trees.grow), one forward a level. Greedy."""
+        if len(sequence) < 2:  # the target has read nothing yet
+            return []
+        model, context = self._model, self.context
+        states = self._catch_up(sequence)  # [m, d] of the nodes of a level, at first of the committed text
+        trunk = position = context.length
+        ancestors = torch.zeros(
+            1, 0, dtype=torch.bool, device=model.device
+        )  # [m, entries behind the trunk], itself among them
+
+        def expand(rows: Tensor, parents: Tensor) -> Tensor:
+            nonlocal states, ancestors, position
+            own = torch.eye(len(rows), dtype=torch.bool, device=model.device)
+            ancestors = torch.cat([ancestors[parents], own], dim=1)
+            visible = torch.cat([ancestors.new_ones(len(rows), trunk), ancestors], dim=1)
+            states = context.branch(model.vocabulary[rows], states[parents], position, visible)
+            position += 1
+            return context.logits(states)
+
+        first = context.logits(states)
+        return grow(first, expand, model.vocabulary, self._ends_text, depth=depth, width=width, count=count)
 
     def _catch_up(self, ids: list[int]) -> Tensor | None:
         """Make the entries of committed text that are lacking; the head's state after the last of them [1, d]."""

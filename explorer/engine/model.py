@@ -5,7 +5,7 @@ from __future__ import annotations
 from time import perf_counter
 
 import torch
-from transformers import DynamicCache, PreTrainedModel
+from transformers import DynamicCache, PretrainedConfig, PreTrainedModel
 
 from explorer.errors import UserError
 
@@ -30,6 +30,11 @@ def output_device(model: PreTrainedModel) -> torch.device:
     hook = getattr(head, "_hf_hook", None)  # of a spread model; the weight itself may lie elsewhere meanwhile
     places = [getattr(one, "execution_device", None) for one in getattr(hook, "hooks", (hook,))]
     return next((torch.device(place) for place in places if place is not None), head.weight.device)
+
+
+def head_dim_of(config: PretrainedConfig) -> int:
+    """Size of one attention head; some configurations leave it to be divided."""
+    return getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
 
 
 class LanguageModel:
@@ -61,8 +66,9 @@ class LanguageModel:
         """Raise UnsupportedModel where several continuations cannot be fed at once (Context.branch)."""
         if self.model.config.model_type not in PLAIN:
             raise UnsupportedModel(
-                f"phrases need a mask of their own, which {self.model.config.model_type} models do not take here, only "
-                f"{', '.join(PLAIN)}: set the number of candidate phrases to 0 and choose another drafter than model+phrases"
+                f"phrases and trees need a mask of their own, which {self.model.config.model_type} models do not take here, only "
+                f"{', '.join(PLAIN)}: set the number of candidate phrases to 0 and that of "
+                "tree nodes to 0, and choose another drafter than model+phrases"
             )
 
     @property
@@ -128,13 +134,22 @@ class Context:
             self._cache.crop(length - self.length)
             self.length = length
 
-    def move(self, start: int, count: int, to: int) -> None:
-        """Move `count` entries that begin at `start` down to `to`, and drop all behind them. Only for families in PLAIN."""
-        if start != to:
-            for layer in self._cache.layers:
-                for held in (layer.keys, layer.values):  # [1, heads, length, d]
-                    held[:, :, to : to + count] = held[:, :, start : start + count].clone()
-        self.crop(to + count)
+    def keep(self, held: int, columns: list[int]) -> None:
+        """Of the last feed, whose entries begin at `held`, keep those of `columns` [m], in that order, and their states, tapped
+        and final.
+
+        Only for families in PLAIN.
+        """
+        start = next((place for place, column in enumerate(columns) if place != column), len(columns))
+        for layer in self._cache.layers:
+            for entries in (layer.keys, layer.values):  # [1, heads, length, d]
+                moved = torch.tensor(columns[start:], dtype=torch.long, device=entries.device)
+                entries[:, :, held + start : held + len(columns)] = entries[:, :, held + moved]
+        if self.tapped is not None:
+            self.tapped = self.tapped[torch.tensor(columns, device=self.tapped.device)]
+        if self.states is not None:
+            self.states = self.states[torch.tensor(columns, device=self.states.device)]
+        self.crop(held + len(columns))
 
     def close(self) -> None:
         """Free the cache."""

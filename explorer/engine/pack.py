@@ -1,7 +1,8 @@
 """A text and several continuations of it as one sequence for one forward.
 
-A token of a branch reads the trunk up to the place where its branch leaves, its own branch up to itself, and nothing else;
-positions count on from the trunk. So branches of one leaf make a block-diagonal mask behind the trunk.
+A branch leaves from any column before it. Its tokens read what that column reads, their own branch up to themselves, and nothing
+else; positions count on from there. So branches of one leaf make a block-diagonal mask behind the trunk, and branches of one token
+each, leaving from one another, a tree whose nodes read their ancestors.
 """
 
 from __future__ import annotations
@@ -11,6 +12,9 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
+
+from explorer.engine.model import Context
+from explorer.engine.packed import PackedContext
 
 
 @dataclass(frozen=True)
@@ -24,7 +28,7 @@ class Pack:
 
 
 def pack(trunk: Tensor, branches: Sequence[tuple[int, Tensor]]) -> Pack:
-    """Lay out trunk ids [T] and branches (index of the last trunk column each may read, its ids [L])."""
+    """Lay out trunk ids [T] and branches (the column each leaves from, its ids [L])."""
     size = len(trunk) + sum(len(ids) for _, ids in branches)
     positions = torch.arange(size)
     visible = torch.zeros(size, size, dtype=torch.bool)
@@ -32,9 +36,19 @@ def pack(trunk: Tensor, branches: Sequence[tuple[int, Tensor]]) -> Pack:
     starts, column = [], len(trunk)
     for last, ids in branches:
         mine = slice(column, column + len(ids))
-        positions[mine] = torch.arange(last + 1, last + 1 + len(ids))
-        visible[mine, : last + 1] = True
+        positions[mine] = positions[last] + 1 + torch.arange(len(ids))
+        visible[mine] = visible[last]
         visible[mine, mine] = torch.ones(len(ids), len(ids)).tril().bool()
         starts.append(column)
         column = mine.stop
     return Pack(torch.cat([trunk, *(ids for _, ids in branches)]), positions, visible, tuple(starts))
+
+
+def feed_pack(context: Context | PackedContext, packed: Pack) -> Tensor:
+    """Feed a pack whose every column also reads all that the context holds: logits [N, V]."""
+    held, device = context.length, context.language_model.device
+    visible = torch.cat([torch.ones(len(packed.ids), held, dtype=torch.bool), packed.visible], dim=1)
+    positions = held + packed.positions
+    if limit := context.language_model.context_limit:  # guesses may lie beyond what the model was made for
+        positions = positions.clamp(max=limit - 1)
+    return context.branch(packed.ids, positions.to(device), visible.to(device))

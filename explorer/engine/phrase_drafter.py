@@ -15,7 +15,7 @@ import torch
 from explorer.engine import ranking
 from explorer.engine.draft import Draft, ModelDrafter, Score
 from explorer.engine.model import Context
-from explorer.engine.pack import Pack, pack
+from explorer.engine.pack import Pack, feed_pack, pack
 from explorer.engine.packed import PackedContext
 from explorer.engine.phrases import Phrase, PhrasePool
 from explorer.engine.sampling import Sampler
@@ -54,12 +54,12 @@ class PhraseDrafter(ModelDrafter):
             phrases = candidates(self._pool, known[-1], self._width, room, self._stop_ids)
             levels = self._levels(known)
             packed = self._pack(pending, levels, phrases)
-            logits = self._feed(packed, held)
+            logits = feed_pack(self.context, packed)
             own = ranking.argmax(logits).tolist()
             last = len(pending) - 1  # the row that the next token is read off
             rows = self._confirm(own, last, packed, phrases)
             self._learn(own, len(pending), packed, levels, len(rows) - 1)
-            self.context.move(start=held + rows[-1] - len(rows) + 2, count=len(rows) - 1, to=held + last + 1)
+            self.context.keep(held, [*range(last), *rows])
             index = torch.tensor(rows, device=logits.device)
             columns = self._pick(draft, logits[index])
             if score:
@@ -88,14 +88,6 @@ class PhraseDrafter(ModelDrafter):
         branches = [branch for branch in branches if branch[1]] + [(len(pending) - 1, phrase) for phrase in phrases]
         trunk = torch.tensor([*pending, *first], device=device)
         return pack(trunk, [(at, torch.tensor(ids, dtype=torch.long, device=device)) for at, ids in branches])
-
-    def _feed(self, packed: Pack, held: int) -> torch.Tensor:
-        device = packed.ids.device
-        visible = torch.cat([torch.ones(len(packed.ids), held, dtype=torch.bool), packed.visible], dim=1).to(device)
-        positions = held + packed.positions
-        if limit := self.context.language_model.context_limit:  # guesses may lie beyond what the model was made for
-            positions = positions.clamp(max=limit - 1)
-        return self.context.branch(packed.ids, positions.to(device), visible)
 
     def _confirm(self, own: list[int], last: int, packed: Pack, phrases: Sequence[Phrase]) -> list[int]:
         """The rows that the drafted tokens are read off: the newest token's, then those of the confirmed part of a phrase."""

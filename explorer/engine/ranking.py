@@ -25,6 +25,8 @@ def argmax(values: Tensor) -> Tensor:
 def top(values: Tensor, count: int) -> Tensor:
     """Indices [R, count] of the largest entries of each row [R, V], largest first."""
     rows, size = values.shape
+    if count == 1:
+        return argmax(values)[:, None]
     if size < GROUP * count * 4:
         return values.topk(min(count, size), dim=-1).indices
     whole = size // GROUP * GROUP

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from explorer.engine import ranking
 from explorer.engine.model import Context
-from explorer.engine.pack import pack
+from explorer.engine.pack import feed_pack, pack
 from explorer.engine.packed import PackedContext
 from explorer.engine.phrases import Phrase, PhrasePool
 from explorer.trace import Branch, longest
@@ -36,9 +36,7 @@ def verify_suffixes(
     """
     held, size, device = target.length, len(trunk), trunk.device
     packed = pack(trunk, [(size - 1, torch.tensor(phrase, device=device)) for phrase in phrases])
-    before = torch.ones(len(packed.ids), held, dtype=torch.bool)
-    visible = torch.cat([before, packed.visible], dim=1).to(device)
-    logits = target.branch(packed.ids, (held + packed.positions).to(device), visible)
+    logits = feed_pack(target, packed)
     argmax = ranking.argmax(logits)
     own = argmax.tolist()
     branches = tuple(
@@ -46,7 +44,7 @@ def verify_suffixes(
         for phrase, start in zip(phrases, packed.starts)
     )
     best = longest(branches)
-    start, count = packed.starts[best], len(phrases[best])
-    target.move(start=held + start, count=count, to=held + size)
-    rows = torch.tensor([*range(size), *range(start, start + count)], device=device)
+    kept = [*range(size), *range(packed.starts[best], packed.starts[best] + len(phrases[best]))]
+    target.keep(held, kept)
+    rows = torch.tensor(kept, device=device)
     return logits[rows], argmax[rows], branches

@@ -137,6 +137,7 @@ class Callbacks:
         self._ready = ready_pairs(backend)
         self._steered = [pair.name for pair in backend.pairs() if pair.has_pacer_layer]
         self._headed = [pair.name for pair in backend.pairs() if pair.head]
+        self._judged = [pair.name for pair in backend.pairs() if pair.has_judge_head]
         self._crossed = [pair.name for pair in backend.pairs() if pair.cross_tokenizer]
 
     def prepare(self, session: Session, *form: Any) -> tuple[Any, ...]:
@@ -291,6 +292,8 @@ class Callbacks:
             and request.pair not in self._headed
         ):
             raise UserError(texts.NO_HEAD.format(pair=request.title, pairs=self._names(self._headed)))
+        if request.config.rule == "judge" and not typed and request.pair not in self._judged:
+            raise UserError(texts.NO_JUDGE_HEAD.format(pair=request.title, pairs=self._names(self._judged)))
         return request
 
     def _names(self, pairs: list[str]) -> str:

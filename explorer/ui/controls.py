@@ -19,6 +19,8 @@ ADVANCED = (
     "phrases",
     "phrase_length",
     "phrase_window",
+    "tree",
+    "tree_width",
     "schedule",
     "temperature",
     "seed",

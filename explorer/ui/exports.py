@@ -21,7 +21,7 @@ from explorer.ui.recordings import run_text, title_of
 from explorer.ui.scripts import function, source, styles
 
 CSV_HEAD = (
-    "round", "drafted", "kept", "emitted", "verdicts", "own", "cut", "cut_entropy_normalized", "cut_entropy_top3", "text",
+    "round", "drafted", "verified", "kept", "emitted", "verdicts", "own", "cut", "cut_entropy_normalized", "cut_entropy_top3", "text",
     *(f"{phase}_seconds_measured" for phase in PHASES),
 )  # fmt: skip
 TITLE_LENGTH = 80  # characters of the prompt in the title of a page
@@ -43,6 +43,7 @@ def _row(number: int, round_: Round, added: Iterator[str]) -> list[str | int | f
     return [
         number,
         len(round_.drafted),
+        round_.verified,
         round_.kept,
         len(round_.emitted),
         " ".join(round_.verdicts),

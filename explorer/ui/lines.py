@@ -20,6 +20,8 @@ round   v new vocabulary: pieces of text, numbered on from 0 over the whole run;
         f [K] where each token was drafted (left out: all by the draft model)
         b the length policy's decided blocks [[size, mean, threshold, passed, score, ..], ..] (left out: none)
         k phrases tried behind the draft [[tokens that agree, token, token, ..], ..] (left out: none)
+        t the tree whose path the draft is [[parent of each node or -1], [its token], [the drafter's probability], [the target's choice after it]]
+          (left out: none)
         o tokens drafted ahead under PEARL's schedule (left out: none)
         x {position: [text added, bytes as hex]} where an emitted token adds another text than its piece (a split character)
         s seconds [prefill, draft, preverify, verify, other]
@@ -132,6 +134,9 @@ class RunEncoder:
             event["b"] = [_block(block) for block in round_.blocks]
         if round_.branches:
             event["k"] = [[branch.agreed, *map(self._number, branch.ids)] for branch in round_.branches]
+        if tree := round_.tree:
+            tokens, choices = (list(map(self._number, ids)) for ids in (tree.ids, tree.argmax))
+            event["t"] = [list(tree.parents), tokens, list(map(short, tree.probs)), choices]
         if round_.ahead:
             event["o"] = [self._number(token) for token in round_.ahead]
         if texts := self._texts(round_.emitted):

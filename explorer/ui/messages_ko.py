@@ -5,8 +5,11 @@ from __future__ import annotations
 # DecodeConfig.notes; the run view has these too, because a recorded run carries its notes as text.
 NOTES = {
     "W = {window} does not fit in a draft of {length}: nothing can be deferred, FLy equals the exact rule.": "W = {window}: 길이 {length}의 초안에 들어가지 않습니다. 아무것도 보류할 수 없어 FLy는 정확 규칙과 같습니다.",
+    "Length policy {length} decides after every token, so the draft model never confirms several at once: the drafter works like the draft model alone.": "길이 정책 {length}: 토큰마다 판단하므로 초안 모델이 여러 토큰을 한꺼번에 확인할 수 없습니다. 초안 생성기는 초안 모델 하나일 때와 같이 움직입니다.",
     "PACER steers this run with the layer that was trained in this session for rule {rule}.": "PACER가 이 실행에 쓰는 층: 이 세션에서 학습함(규칙 {rule}).",
     "The target's likeliest token alone: topk with k = 1 equals the exact rule.": "목표 모델의 가장 유력한 토큰 하나뿐입니다. k = 1인 topk는 정확 규칙과 같습니다.",
+    "With 0 in a row no mismatch is ever kept: judge equals the exact rule.": "연속 0개이면 어떤 불일치도 유지되지 않습니다. judge는 정확 규칙과 같습니다.",
+    "Only the drafter features drafts trees: Tree nodes N is not used.": "특징 기반 헤드만 트리를 만듭니다. 트리 노드 N은 쓰이지 않습니다.",
     "Theta is above the largest possible entropy: no mismatch is ever deferred.": "임계값 θ가 가능한 최대 엔트로피보다 큽니다. 어떤 불일치도 보류되지 않습니다.",
 }  # fmt: skip
 
@@ -20,6 +23,7 @@ MESSAGES = {
     "{label} must be {range}, got {value}": "{label}: {range}여야 합니다. 받은 값: {value}",
     "Window W must be at least 1 when the window includes the mismatch": "윈도우에 불일치를 포함하면 윈도우 W는 1 이상이어야 합니다",
     "Length policy {length} needs a draft model, prompt lookup alone has none: choose the drafter model or model+lookup": "길이 정책 {length}: 초안 모델이 필요하지만 프롬프트 조회에는 없습니다. 초안 생성기로 초안 모델이나 모델 + 조회를 고르세요",
+    "rule judge needs a judge head of this target, and this pair has none: choose another rule or pair, or make a head with `python -m explorer judge-head`": "규칙 judge에는 이 목표 모델의 판정 헤드가 필요한데 이 모델 쌍에는 없습니다. 다른 규칙이나 모델 쌍을 고르거나 `python -m explorer judge-head`로 헤드를 만드세요",
     "Rule {rule} is defined for greedy decoding only: set the temperature to 0, or choose fly or exact": "규칙 {rule}: 그리디 디코딩에만 정의되어 있습니다. 온도를 0으로 하거나 fly 또는 exact를 고르세요",
     "Rule kl compares the draft model's distribution with the target's, and prompt lookup alone has none: choose the drafter model or model+lookup": "규칙 kl은 초안 모델과 목표 모델의 분포를 비교하는데 프롬프트 조회에는 분포가 없습니다. 초안 생성기로 초안 모델이나 모델 + 조회를 고르세요",
     "the GPU was lent for {seconds} seconds and the run was not through: lower the budget or take fewer prompts": "GPU를 빌린 {seconds}초 안에 실행이 끝나지 않았습니다. 예산을 낮추거나 프롬프트를 줄이세요",
@@ -30,6 +34,7 @@ MESSAGES = {
     "Rule kl compares the draft model's distribution with the target's, and a phrase has none: set Candidate phrases to 0": "규칙 kl은 초안 모델과 목표 모델의 분포를 비교하는데 구절에는 분포가 없습니다. 후보 구절을 0으로 하세요",
     "A feature-fed head drafts from the target's states of one plain pass: set Candidate phrases to 0 and the schedule to serial": "특징 기반 헤드는 목표 모델의 단순한 패스 한 번에서 나온 상태로 초안을 만듭니다. 후보 구절을 0으로, 진행 방식을 차례로(serial) 하세요",
     "Schedule pearl is a fixed schedule of greedy rounds: it needs {setting}": "진행 방식 pearl은 정해진 순서의 그리디 라운드입니다. 필요한 설정: {setting}",
+    "A tree is grown to its {count} likeliest nodes and its path chosen by the target's own choices: it needs Length policy fixed and Temperature 0, or set Tree nodes N to 0": "트리는 가장 유력한 노드 {count}개로 자라고 그 경로는 목표 모델 자신의 선택으로 고릅니다. 길이 정책을 고정으로, 온도를 0으로 하거나 트리 노드 N을 0으로 하세요",
     "Candidate phrases {count}": "후보 구절 {count}",
     "Temperature {value}": "온도 {value}",
     "Schedule pearl verifies by the rule exact alone: choose the rule exact, or the schedule serial": "진행 방식 pearl은 정확 규칙으로만 검증합니다. 규칙 exact나 진행 방식 serial을 고르세요",
@@ -63,6 +68,7 @@ MESSAGES = {
 # Templates that stand in texts.py, by their names there.
 NAMED = {
     "NO_PACER_LAYER": "이 길이 정책에는 그 모델 쌍으로 학습한 PACER 층이 필요한데 {pair}에는 없습니다(있는 것: {pairs}). 다른 길이 정책을 고르거나 학습 탭에서 층을 학습하세요",
+    "NO_JUDGE_HEAD": "판정 헤드는 목표 모델에 맞춰 만드는데 {pair}에는 없습니다(있는 것: {pairs}). 다른 규칙이나 모델 쌍을 고르세요",
     "NO_HEAD": "EAGLE-3 헤드는 목표 모델에 맞춰 만드는데 {pair}에는 없습니다(있는 것: {pairs}). 모델 쌍에 TARGET,HEAD를 입력하거나 다른 초안 생성기를 고르세요",
     "TYPED_MISSING": "이 컴퓨터에 없음: {name}. `hf download`로 받거나 목록에서 고르세요",
     "TYPED_TOO_LONG": "모델 쌍의 이름은 최대 {limit}자입니다",

@@ -31,17 +31,19 @@ def end_event(trace: Trace) -> dict[str, Any]:
             "speed": summary.tokens_per_second,
             "device": trace.provenance.device,
             "seconds": asdict(trace.seconds),
-            **_of_schedule(summary),
+            **_of_drafting(trace, summary),
             **_against_baseline(trace, summary),
         },
     }
 
 
-def _of_schedule(summary: Summary) -> dict[str, Any]:
-    """What only runs with candidate phrases, or with PEARL's schedule, have."""
+def _of_drafting(trace: Trace, summary: Summary) -> dict[str, Any]:
+    """What only runs with candidate phrases, with trees, or with PEARL's schedule have."""
     told: dict[str, Any] = {}
     if summary.phrases:
         told |= {"phrases": summary.phrases, "from_phrases": summary.from_phrases}
+    if trace.config.drafts_trees and summary.verified:
+        told |= {"nodes": summary.verified, "kept_of_nodes": summary.kept_of_verified}
     if summary.overlapped_tokens_per_second is not None:
         told["overlapped_speed"] = summary.overlapped_tokens_per_second
     return told

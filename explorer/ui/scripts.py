@@ -18,6 +18,7 @@ PURE = (
     "rule.js",
     "run.js",
     "replay.js",
+    "tree.js",
     "figures.js",
     "link.js",
     "export.js",
@@ -30,6 +31,7 @@ SCRIPTS = (
     "progress.js",
     "strip.js",
     "card.js",
+    "treeview.js",
     "lanes.js",
     "scrubber.js",
     "gauges.js",
@@ -43,7 +45,7 @@ SCRIPTS = (
     "lesson.js",
     "view.js",
 )
-VIEW_STYLES = ("view.css", "lanes.css", "charts.css", "share.css")
+VIEW_STYLES = ("view.css", "lanes.css", "tree.css", "charts.css", "share.css")
 STYLES = tuple(ASSETS / name for name in ("page.css", *VIEW_STYLES, "tune.css", "lesson.css"))
 
 # Where the labels of a knob's choices stand, in texts.py as a table and in texts_ko.PAGE under its name.

@@ -65,6 +65,7 @@ RULE_LABELS = {
     "topk": "Top k",
     "margin": "Margin (MARS)",
     "kl": "KL limit",
+    "judge": "Judge head (outcome-labelled)",
 }
 DRAFTER_LABELS = {
     "model": "Draft model",
@@ -99,6 +100,7 @@ WARM_FAILED = "could not be loaded ahead"
 
 NO_PACER_LAYER = "this length policy needs a PACER layer trained for its pair, and none ships for {pair} (there is one for: {pairs}). Choose another length policy, or train a layer in the Train tab"
 NO_HEAD = "An EAGLE-3 head is made for its target, and none ships for {pair} (there is one for: {pairs}). Type TARGET,HEAD as the pair, or choose another drafter"
+NO_JUDGE_HEAD = "A judge head is made for its target, and none ships for {pair} (there is one for: {pairs}). Choose another rule or pair"
 TYPED_MISSING = "not on this machine: {name}. Get it with `hf download`, or choose one of the list"
 TYPED_TOO_LONG = "the name of a pair has at most {limit} characters"
 PROMPT_TOO_LONG = "the prompt has {size:,} characters, this page takes at most {limit:,}: shorten it"
@@ -212,12 +214,14 @@ VIEW: dict[str, Any] = {
             "topk": "The target would have written {choice}, but the draft's token is number {rank} of its choices, within the first {top_k}. The draft's token stays.",
             "margin": "The target would have written {choice}, but the draft's token is its second choice, {gap} nats behind, at most {margin}. The draft's token stays.",
             "kl": "The target would have written {choice}, but draft and target think nearly alike here: {divergence} nats apart, less than {limit}, and the target's first choice has {top}, at most {confidence}. The draft's token stays.",
+            "judge": "The target would have written {choice}, but the judge head, which sees the target's state behind the draft's token, finds that it does not matter: {harmless}, at least {judge_threshold}. The draft's token stays.",
         },
         "rejected:limit": {
             "typical": "The draft said {draft}. The target gives it {prob}, not more than the {floor} that the rule asks for here, so its own token stands.",
             "topk": "The draft said {draft}, number {rank} of the target's choices and not within the first {top_k}. The target's own token stands.",
             "margin": "The draft said {draft}, number {rank} of the target's choices and {gap} nats behind the first. The rule keeps only the second, at most {margin} nats behind: the target's own token stands.",
             "kl": "The draft said {draft}. Draft and target are {divergence} nats apart here (the rule asks for less than {limit}), and the target's first choice has {top} (at most {confidence}): the target's own token stands.",
+            "judge": "The draft said {draft}. The judge head gives it {harmless} (the rule asks for at least {judge_threshold}, and keeps at most {judge_run} in a row): the target's own token stands.",
         },
         "rejected:stop": "The draft said {draft}. The end of the text is at stake here, and that is never loosened: the target's own token stands.",
         "rejected": "The draft said {draft}. Under the exact rule every mismatch is refused: the target's own token stands.",
@@ -240,6 +244,8 @@ VIEW: dict[str, Any] = {
         "overlapped_note": "if draft and target ran at once: the longer of the two in each round, a device of this speed for each, messages free",
         "phrases": "kept tokens from the phrase pool",
         "phrases_note": "{phrases} phrases tried behind drafts",
+        "nodes": "of the verified tree tokens kept",
+        "nodes_note": "{kept} kept of {nodes} verified in {passes} passes; the others are thrown away",
         "speedup": "times plain greedy, measured",
         "speedup_note": "plain greedy {speed} tokens/s, same engine and prompt",
         "drafted": "What became of {drafted} drafted tokens",
@@ -261,6 +267,7 @@ VIEW: dict[str, Any] = {
         "acceptance": {
             "title": "Acceptance by position in the draft",
             "note": "Solid: rounds that kept it. Pale: rounds that reached it, because all before it was kept. Above: kept of reached, in %. {rounds} rounds in all.",
+            "of_trees": "A drafted tree counts where one of its tokens at that depth was kept.",
             "numbers": "As numbers",
             "position": "Position",
             "kept": "Kept",
@@ -333,9 +340,22 @@ VIEW: dict[str, Any] = {
             "stopped_early": "{policy} ended the draft after {size}: {score} {mean} is below its threshold {threshold}. All of it was kept, so more might have been.",
             "phrases": "Behind the draft {count} phrases of the pool were tried in the same pass, the one that agreed furthest is taken:",
             "phrase": "{text} {agreed} of {size} agree",
+            "tree": "The draft is the path through a tree of {nodes} tokens that agrees furthest; the {beside} beside it were verified in the same pass and are thrown away.",
             "ahead_stands": "Meanwhile the draft went on with {text}; its first token is the target's own, so it stands.",
             "ahead_falls": "Meanwhile the draft went on with {text}; that does not follow, so it is thrown away.",
         },
+    },
+    # The drafted tree of a round.
+    "tree": {
+        "title": "The drafted tree",
+        "counts": "{nodes} tokens on {depth} levels verified in one pass, {kept} kept",
+        "root": "text so far",
+        "own": "target's own",
+        "key": "Left to right: depth. The wider a line, the likelier the head finds the token behind its parent; the deeper the shade, the likelier the whole path. Bold with a letter: the path that became the draft.",
+        "keys": "Arrow keys walk the tree, Enter shows a token of the path above.",
+        "node": "{token}, level {level}: the head gives it {chance}, {along} along the path. The target then says {choice}.",
+        "fates": {"kept": "On the path and kept.", "refused": "On the path and refused.", "discarded": "On the path, behind the cut.", "beside": "Beside the path: verified and thrown away."},
+        "own_node": "{token}: the target's own token, committed behind what was kept.",
     },
     "gauges": {
         "title": "Where the target doubts",
@@ -365,8 +385,8 @@ VIEW: dict[str, Any] = {
     "whatif": {
         "title": "What if",
         "moved": "{name} {now} instead of {was}",
-        "knobs": {"rule": "rule", "entropy": "measure", "theta": "θ", "window": "W", "window_includes_mismatch": "window includes the mismatch", "typical_epsilon": "epsilon", "typical_delta": "delta", "top_k": "k", "margin": "margin", "kl_limit": "KL limit", "kl_confidence": "KL confidence"},
-        "values": {"fly": "FLy", "typical": "typical", "topk": "top k", "margin": "margin", "kl": "KL limit", "exact": "exact", "autoregressive": "target alone", "normalized": "normalized", "top3": "top 3", "true": "yes", "false": "no"},
+        "knobs": {"rule": "rule", "entropy": "measure", "theta": "θ", "window": "W", "window_includes_mismatch": "window includes the mismatch", "typical_epsilon": "epsilon", "typical_delta": "delta", "top_k": "k", "margin": "margin", "kl_limit": "KL limit", "kl_confidence": "KL confidence", "judge_threshold": "judge threshold", "judge_run": "judged in a row"},
+        "values": {"fly": "FLy", "typical": "typical", "topk": "top k", "margin": "margin", "kl": "KL limit", "judge": "judge head", "exact": "exact", "autoregressive": "target alone", "normalized": "normalized", "top3": "top 3", "true": "yes", "false": "no"},
         "same": "No round would end differently: the run would be the same.",
         "parts": "Round {round} is the first to end differently. Exact up to there; behind it the text itself would go on differently.",
         "parts_last": "Only the last round would end differently.",
@@ -398,7 +418,7 @@ VIEW: dict[str, Any] = {
         "before": "Before",
         "after": "Now",
         "pair": "pair",
-        "knobs": {"rule": "rule", "entropy": "measure", "theta": "θ", "window": "W", "window_includes_mismatch": "window includes the mismatch", "typical_epsilon": "epsilon", "typical_delta": "delta", "top_k": "k", "margin": "margin", "kl_limit": "KL limit", "kl_confidence": "KL confidence", "drafter": "drafter", "length": "length policy", "draft_length": "draft length K", "phrases": "phrases", "phrase_length": "phrase length", "phrase_window": "phrases made at once", "schedule": "schedule", "max_new_tokens": "budget", "temperature": "temperature", "seed": "seed", "raw_prompt": "raw prompt"},
+        "knobs": {"rule": "rule", "entropy": "measure", "theta": "θ", "window": "W", "window_includes_mismatch": "window includes the mismatch", "typical_epsilon": "epsilon", "typical_delta": "delta", "top_k": "k", "margin": "margin", "kl_limit": "KL limit", "kl_confidence": "KL confidence", "judge_threshold": "judge threshold", "judge_run": "judged in a row", "drafter": "drafter", "length": "length policy", "draft_length": "draft length K", "phrases": "phrases", "phrase_length": "phrase length", "phrase_window": "phrases made at once", "tree": "tree nodes", "tree_width": "tree width", "schedule": "schedule", "max_new_tokens": "budget", "temperature": "temperature", "seed": "seed", "raw_prompt": "raw prompt"},
         "tau": "tokens per target pass (τ)",
         "kept": "drafted tokens kept per round",
         "speed": "tokens per second, measured",
@@ -707,8 +727,8 @@ COMPARE_VIEW: dict[str, Any] = {
     },
     "times": "Where the time went, measured",
     "same_settings": "A and B have the same settings.",
-    "knobs": {"rule": "rule", "entropy": "measure", "theta": "θ", "window": "W", "window_includes_mismatch": "window includes the mismatch", "typical_epsilon": "epsilon", "typical_delta": "delta", "top_k": "k", "margin": "margin", "kl_limit": "KL limit", "kl_confidence": "KL confidence", "drafter": "drafter", "length": "length policy", "draft_length": "draft length K", "block_size": "block size", "threshold": "threshold", "growth": "growth", "statistic": "statistic", "least_draft": "least draft", "phrases": "phrases", "phrase_length": "phrase length", "phrase_window": "phrases made at once", "schedule": "schedule"},
-    "values": {"fly": "FLy", "typical": "typical", "topk": "top k", "margin": "margin", "kl": "KL limit", "exact": "exact", "autoregressive": "target alone", "normalized": "normalized", "top3": "top 3", "true": "yes", "false": "no"},
+    "knobs": {"rule": "rule", "entropy": "measure", "theta": "θ", "window": "W", "window_includes_mismatch": "window includes the mismatch", "typical_epsilon": "epsilon", "typical_delta": "delta", "top_k": "k", "margin": "margin", "kl_limit": "KL limit", "kl_confidence": "KL confidence", "judge_threshold": "judge threshold", "judge_run": "judged in a row", "drafter": "drafter", "length": "length policy", "draft_length": "draft length K", "block_size": "block size", "threshold": "threshold", "growth": "growth", "statistic": "statistic", "least_draft": "least draft", "phrases": "phrases", "phrase_length": "phrase length", "phrase_window": "phrases made at once", "tree": "tree nodes", "tree_width": "tree width", "schedule": "schedule"},
+    "values": {"fly": "FLy", "typical": "typical", "topk": "top k", "margin": "margin", "kl": "KL limit", "judge": "judge head", "exact": "exact", "autoregressive": "target alone", "normalized": "normalized", "top3": "top 3", "true": "yes", "false": "no"},
 }  # fmt: skip
 
 # The Learn tab; what the lesson says is in texts_learn.py.

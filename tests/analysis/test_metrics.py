@@ -6,7 +6,8 @@ import pytest
 
 from explorer.analysis.metrics import first_divergence, kept_emitted, overlapped_seconds, summarize
 from explorer.config import DecodeConfig
-from explorer.trace import Baseline, Seconds, Stop
+from explorer.stops import Stop
+from explorer.trace import Baseline, Seconds
 from explorer.verdicts import Verdict
 
 
@@ -92,6 +93,13 @@ def test_a_real_run_agrees_with_its_rounds(rule, shape, make_pair, record):
     assert summary.loosened == kinds.count("deferred")
     assert summary.passes - 1 <= kinds.count("bonus") + kinds.count("correction") <= summary.passes
     assert sum(summary.counts.values()) == summary.drafted
+
+
+def test_nodes_of_a_tree_are_counted_apart_from_the_draft(hand):
+    """Six verified, three of them the draft, two of those kept; without other branches, what is drafted is what is verified."""
+    summary = summarize(hand.tree())
+    assert (summary.drafted, summary.verified, summary.kept, summary.kept_of_verified) == (3, 6, 2, 2 / 6)
+    assert summarize(hand.valid()).verified == summarize(hand.valid()).drafted
 
 
 def test_tokens_of_a_phrase_are_counted_where_they_are_kept(hand):

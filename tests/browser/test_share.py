@@ -400,6 +400,35 @@ def test_phrases_and_tokens_ahead_are_told_in_the_lanes(alone, hand):
     assert "tokens per second, modelled" in page.inner_text(".summary")
 
 
+def test_a_drafted_tree_is_drawn_told_and_walked(alone, hand):
+    """Shape and letter of each fate; arrow keys from node to node; Enter shows a token of the path in the lanes."""
+    page = alone(exports.page(hand.tree()))
+    nodes = page.eval_on_selector_all(
+        "[role=treeitem]",
+        "nodes => nodes.map((node) => [node.querySelector('.tree-text').textContent, node.className.split(' ')[1], node.querySelector('.mark')?.textContent ?? ''])",
+    )
+    assert nodes == [["a", "beside", ""], ["c", "beside", ""], ["b", "kept", "E"], ["d", "kept", "E"], ["g", "refused", "R"], ["f", "own", "C"], ["e", "beside", ""]]  # fmt: skip
+    assert "6 tokens that agrees furthest; the 3 beside it" in page.inner_text(".round-line")
+    assert "2 kept of 6 verified" in page.inner_text(".summary")
+    assert page.inner_text(".tree-told").startswith("g, level 3: the head gives it 88 %, 8.2 % along the path.")
+    page.focus("[role=treeitem][tabindex='0']")
+    for key, told in (
+        ("ArrowLeft", "d, level 2"),
+        ("ArrowLeft", "b, level 1"),
+        ("ArrowUp", "c, level 2: the head gives it 50 %, 31 % along the path. The target then says i. Beside the path"),
+        ("End", "e, level 2"),
+        ("ArrowRight", "e, level 2"),
+        ("ArrowUp", "f: the target's own token"),
+    ):
+        page.keyboard.press(key)
+        assert page.inner_text(".tree-told").startswith(told)
+        assert page.evaluate("document.activeElement.getAttribute('aria-label')") == page.inner_text(".tree-told")
+    page.click("[role=treeitem]:has-text('b')")
+    assert page.get_attribute(".lane[data-position='0']", "aria-selected") == "true"
+    _, data = saved(page, "Picture of this round, SVG")
+    assert len(ElementTree.fromstring(data).findall(".//{*}path")) == 7
+
+
 def test_the_saved_page_keeps_its_own_scripts_only(alone):
     page = alone(exports.page(make_trace()))
     page.evaluate(

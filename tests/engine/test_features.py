@@ -6,12 +6,12 @@ import json
 
 import pytest
 import torch
+from heads import CONFIG, PROMPT, ROWS
 from safetensors.torch import save_file
-from transformers import LlamaConfig
 
 from explorer.config import ConfigError, DecodeConfig
 from explorer.engine.decode import decode
-from explorer.engine.eagle import Eagle3Head, is_head, read_head, taps_of
+from explorer.engine.eagle import is_head, read_head, taps_of
 from explorer.engine.features import FeatureModel
 from explorer.engine.grid import decode_grid
 from explorer.engine.pair import NoHead, Pair
@@ -19,8 +19,6 @@ from explorer.engine.sampling import Sampler
 from explorer.engine.weights import WeightsError
 from explorer.trace import Seconds
 
-PROMPT = [39, 68, 75, 75, 78, 258, 82, 66, 66, 77, 260, 84, 11, 12]
-ROWS = 97  # of the head's vocabulary: every second id of the target's and some more
 EXACT = DecodeConfig(rule="exact", drafter="features", draft_length=4, max_new_tokens=24)
 # What the public heads hold (the files of SafeAILab's and of SpecForge's heads), for d = 32, 4 heads, 2 key heads, MLP 48.
 PUBLIC = {
@@ -30,12 +28,6 @@ PUBLIC = {
     "midlayer.self_attn.k_proj.weight": (16, 64), "midlayer.self_attn.v_proj.weight": (16, 64),
     "midlayer.self_attn.o_proj.weight": (32, 32), "midlayer.mlp.gate_proj.weight": (48, 32),
     "midlayer.mlp.up_proj.weight": (48, 32), "midlayer.mlp.down_proj.weight": (32, 48),
-}  # fmt: skip
-CONFIG = {
-    "architectures": ["LlamaForCausalLMEagle3"], "model_type": "llama", "hidden_size": 32, "intermediate_size": 48,
-    "num_attention_heads": 4, "num_key_value_heads": 2, "num_hidden_layers": 1, "rms_norm_eps": 1e-5, "vocab_size": 267,
-    "draft_vocab_size": ROWS, "max_position_embeddings": 512, "rope_theta": 10000.0, "bos_token_id": None,
-    "eos_token_id": None, "hidden_act": "silu",
 }  # fmt: skip
 
 
@@ -54,43 +46,6 @@ def folder(tmp_path):
     (tmp_path / "config.json").write_text(json.dumps(CONFIG))
     save_file(public_weights(), tmp_path / "model.safetensors")
     return tmp_path
-
-
-@pytest.fixture(scope="module")
-def headed(make_model, tokenizer):
-    """A pair by shape with a head made from its own weights, so that a share of what it drafts is right."""
-    found = {}
-
-    def build(shape: str) -> Pair:
-        if shape not in found:
-            layout, _, family = shape.rpartition("-")
-            target = make_model(family, 0, num_hidden_layers=6)
-            with torch.no_grad():  # a target that often says a token again, which is what the head guesses
-                for layer in target.model.layers:
-                    layer.self_attn.o_proj.weight *= 0.03
-                    layer.mlp.down_proj.weight *= 0.03
-            head = guessing_head(target)
-            pair = Pair(f"headed-{shape}", target, target, tokenizer, head=head, packed=bool(layout))
-            pair.oracle = target
-            found[shape] = pair
-        return found[shape]
-
-    return build
-
-
-def guessing_head(target) -> Eagle3Head:
-    """A head over the target's whole vocabulary whose guess is the late tap under the target's own output rows."""
-    settings = CONFIG | {"vocab_size": 267, "draft_vocab_size": 267}
-    torch.manual_seed(0)
-    head = Eagle3Head(LlamaConfig.from_dict(settings)).eval()
-    with torch.no_grad():
-        for parameter in head.midlayer.self_attn.parameters():
-            parameter.mul_(0.5)
-        head.fc.weight.zero_()
-        head.fc.weight[:, -32:] = torch.eye(32)
-        head.lm_head.weight.copy_(target.get_output_embeddings().weight[: len(head.d2t)])
-        head.norm.weight.copy_(target.model.norm.weight)
-    return head
 
 
 def stripped(rounds):

@@ -63,6 +63,15 @@ def test_the_table_says_what_the_rounds_say():
     assert not rows[0]["cut_entropy_normalized"]
 
 
+@pytest.mark.parametrize("make", ["tree", "phrases"])
+def test_the_table_counts_what_was_verified(make, hand):
+    """Of a tree all nodes, of phrases all that were tried: 6 of 6, and 4 drafted with 2 phrases of 3."""
+    trace = getattr(hand, make)()
+    rows = table(exports.rounds_csv(trace))
+    assert figures(rows) == figures(table(run_script(CSV, lines_of(trace))))
+    assert rows[0]["verified"] == {"tree": "6", "phrases": "10"}[make]
+
+
 def test_no_cell_of_the_table_is_a_formula():
     trace = make_trace(Script([([Step(text)], "!") for text in FORMULAS]))
     ours, theirs = table(exports.rounds_csv(trace)), table(run_script(CSV, lines_of(trace)))

@@ -92,7 +92,7 @@ def refusals():
         {"theta": None}, {"theta": 9}, {"window": "x"}, {"rule": "loose"}, {"raw_prompt": 3}, {"seed": -1},
         {"window": 0, "window_includes_mismatch": True}, {"drafter": "lookup", "length": "pacer"},
         {"drafter": "features", "length": "pacer"}, {"schedule": "pearl"}, {"phrases": 2, "temperature": 0.5}, {"phrases": 2, "rule": "kl"},
-        {"rule": "exact", "schedule": "pearl", "length": "entropy"}, {"drafter": "features", "phrases": 2},
+        {"rule": "exact", "schedule": "pearl", "length": "entropy"}, {"drafter": "features", "phrases": 2}, {"drafter": "features", "tree": 8, "temperature": 0.5},
         {"rule": "topk", "temperature": 0.5}, {"rule": "kl", "drafter": "lookup"}, {"margin": 11},
     ):  # fmt: skip
         with pytest.raises(UserError) as refused:
@@ -105,6 +105,8 @@ def refusals():
     for theta, window in ((0.05, 8), (1.2, 3)):
         yield from DecodeConfig(theta=theta, window=window).notes
     yield from DecodeConfig(rule="topk", top_k=1).notes
+    yield from DecodeConfig(rule="judge", judge_run=0).notes
+    yield from DecodeConfig(tree=8).notes
 
 
 @pytest.mark.parametrize("message", list(refusals()))
@@ -115,7 +117,7 @@ def test_what_is_refused_or_noted_is_told_in_korean(message, monkeypatch):
     assert not re.search(
         r"[A-Za-z]{4}",
         re.sub(
-            r"\bFLy\b|lookup|pacer|fly|exact|autoregressive|scripted|elsewhere|loose|topk|typical|margin|pearl|serial|fixed",
+            r"\bFLy\b|lookup|pacer|fly|exact|autoregressive|scripted|elsewhere|loose|topk|typical|margin|judge|pearl|serial|fixed",
             "",
             told(message),
         ),

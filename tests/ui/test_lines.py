@@ -201,6 +201,39 @@ def test_phrases_and_tokens_ahead_read_back(hand):
     assert run_script("data.map(goesOn)", run["rounds"]) == [True, True, False, True, False]
 
 
+def test_a_tree_reads_back(hand):
+    """Probabilities along the path and its place in the draft follow from what is sent."""
+    run = read_trace(hand.tree())
+    (round_,), text = run["rounds"], [piece["text"] for piece in run["pieces"]]
+    told = [
+        (text[node["token"]], node["parent"], node["depth"], node["along"], text[node["choice"]], node["position"])
+        for node in round_["tree"]
+    ]
+    assert told == [
+        ("a", -1, 1, 0.625, "h", None),
+        ("b", -1, 1, 0.25, "d", 0),
+        ("c", 0, 2, 0.3125, "i", None),
+        ("d", 1, 2, 0.25 * 0.375, "f", 1),
+        ("e", 1, 2, 0.125, "m", None),
+        ("g", 3, 3, pytest.approx(0.25 * 0.375 * 0.875), "k", 2),
+    ]
+    assert round_["verified"] == 6
+    others = read_trace(hand.phrases())["rounds"][0]
+    assert (others["tree"], others["verified"]) == (None, hand.phrases().rounds[0].verified)
+
+
+def test_a_tree_is_laid_out_by_hand(hand):
+    """a-c and b-d-g go straight on; e below d; behind d, below g, the target's own token, the last node."""
+    (round_,) = read_trace(hand.tree())["rounds"]
+    layout = run_script("treeLayout(data, 2)", round_["tree"])
+    assert [(node["depth"], node["row"]) for node in layout["nodes"]] == [
+        (1, 0), (1, 1), (2, 0), (2, 1), (2, 3), (3, 1), (3, 2)
+    ]  # fmt: skip
+    assert (layout["order"], layout["rows"]) == ([0, 2, 1, 3, 5, 6, 4], 4)
+    alone = run_script("treeLayout(data, 0)", round_["tree"])
+    assert alone["nodes"][6] == {"parent": -1, "depth": 1, "row": 3}
+
+
 def test_a_phrase_says_nothing_of_acceptance(hand):
     """It was picked for agreeing: positions of the chart end with the drafted tokens."""
     assert len(run_script("acceptanceByPosition(data)", read_trace(hand.phrases())["rounds"])) == 4

@@ -4,7 +4,9 @@ import json
 
 from scripted import STORY, ScriptedBackend
 
+from explorer.analysis.metrics import summarize
 from explorer.config import DecodeConfig
+from explorer.terminal import summary_text
 from explorer.ui import lines
 from explorer.ui.report import end_event
 
@@ -49,8 +51,11 @@ def test_a_stopped_run_is_marked_partial():
 
 
 def test_what_only_some_runs_have_is_told_only_there(hand):
-    keys = {"phrases", "from_phrases", "overlapped_speed"}
+    keys = {"phrases", "from_phrases", "overlapped_speed", "nodes", "kept_of_nodes"}
     assert not keys & set(end_event(hand.valid())["summary"])
     summary = end_event(hand.phrases())["summary"]
     assert (summary["phrases"], summary["from_phrases"], "overlapped_speed" in summary) == (2, 2, False)
     assert end_event(hand.pearl())["summary"]["overlapped_speed"] == 10 / 15
+    summary = end_event(hand.tree())["summary"]
+    assert (summary["nodes"], summary["kept_of_nodes"]) == (6, 2 / 6)
+    assert "33.3% of them kept" in summary_text(summarize(hand.tree()), hand.tree())
