@@ -85,6 +85,7 @@ function evidenceAt({ evidence }, position, settings) {
     divergence: shown(of("divergence"), short), margin: short(settings.margin), top_k: settings.top_k,
     floor: shown(of("certainty"), (certainty) => percent(Math.min(settings.typical_epsilon, settings.typical_delta * certainty))),
     limit: short(settings.kl_limit), confidence: percent(settings.kl_confidence),
+    harmless: shown(of("harmless"), short), judge_threshold: short(settings.judge_threshold), judge_run: settings.judge_run,
   };
 }
 

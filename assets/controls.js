@@ -20,12 +20,7 @@ function connectControls(root, onSettings) {
     target.value = stood;
     target.dispatchEvent(new Event("input", { bubbles: true }));
   }, true);
-  // The knobs of a rule stand there only while it is chosen; FLy's, the page's own subject, always.
-  const shown = Object.entries(RULES).filter(([rule]) => rule !== "fly").flatMap(([rule, { knobs }]) =>
-    knobs.map((name) => `#rail:not(:has(#knob-rule input[value="${rule}"]:checked)) #knob-${name} { display: none; }`));
-  // And those of trees only beside the drafter that makes them.
-  shown.push(...["tree", "tree_width"].map((name) => `#rail:not(:has(#knob-drafter input[value="features"]:checked)) #knob-${name} { display: none; }`));
-  if (!props.alone) document.head.append(make("style", "", shown.join("\n"))); // a page of its own has no such knobs, and takes no style from a script
+  describeControls();
   document.addEventListener("explorer-controls", ({ detail }) => { onSettings(detail); settle(); });
 
   return {
@@ -41,4 +36,26 @@ function connectControls(root, onSettings) {
     },
     rerun: (head) => trigger("rerun", { prompt: head.prompt, pair: head.pair }),
   };
+}
+
+// Gradio's radios are groups of one each, their groups have no name and no description for a screen reader. What has the focus
+// gets all three: arrow keys choose, the group says its label, and the help under it is read and read again when it changes.
+function describeControls() {
+  document.addEventListener("focusin", ({ target }) => {
+    const block = target.closest?.(".block.knob"), info = block?.querySelector(".info-text");
+    if (!info) return;
+    info.id = `${block.id}-info`;
+    target.setAttribute("aria-describedby", info.id);
+    if (!block.matches("fieldset")) return;
+    const label = block.querySelector("[data-testid=block-info]");
+    label.id = `${block.id}-label`;
+    block.setAttribute("role", "radiogroup");
+    block.setAttribute("aria-labelledby", label.id);
+    info.setAttribute("aria-live", "polite");
+  });
+  // Before every key, because a radio gets a new name of its own whenever it changes.
+  document.addEventListener("keydown", ({ target }) => {
+    const block = target.type === "radio" && target.closest("fieldset.block");
+    if (block) for (const radio of block.querySelectorAll("input[type=radio]")) radio.name = block.id;
+  }, true);
 }

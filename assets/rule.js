@@ -16,6 +16,11 @@ const LOOSE = {
   topk: ({ rank }, at, { top_k: k }) => within(rank[at] !== null && rank[at] <= k),
   margin: ({ rank, gap }, at, { margin }) => within(rank[at] === 2 && gap[at] <= margin),
   kl: ({ top_prob: top, divergence }, at, { kl_confidence: sure, kl_limit: limit }) => within(top[at] <= sure && divergence[at] < limit),
+  judge({ match, harmless }, position, { judge_threshold: threshold, judge_run: most }) {
+    let first = position;
+    while (first > 0 && !match[first - 1]) first--; // what stands before a judged token was kept
+    return within(position - first + 1 <= most && harmless[position] >= threshold);
+  },
 };
 
 // match, entropy, guarded (stop ids involved) and the lists of evidence: one entry per drafted token; settings: the knobs of the
@@ -43,3 +48,7 @@ const isLoosened = (verdict) => verdict === "deferred" || verdict === "relaxed";
 
 // Rules that keep a mismatch on its own position alone.
 const relaxes = (rule) => rule !== "fly" && rule in LOOSE;
+
+// Whether a knob has an effect under these settings (explorer/config.py, Knob.needs).
+const matters = (config, name) => NEEDS[name].every((need) =>
+  Object.entries(need).some(([other, choices]) => (choices.length ? choices.includes(config[other]) : Boolean(config[other]))));

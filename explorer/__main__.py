@@ -9,7 +9,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from explorer import cases, distill, pacer, terminal
+from explorer import cases, distill, judging, pacer, terminal
 from explorer.analysis.loosened import loosened, loosened_table
 from explorer.analysis.metrics import summarize
 from explorer.analysis.replay import first_change, replay, spans
@@ -173,6 +173,7 @@ def _parser() -> argparse.ArgumentParser:
     for knob in knobs():
         if knob.name in SWEPT_ALIKE:
             add_knob(sweep, knob)
+    add_layer(sweep)
     sweep.add_argument(
         "--limit-nats",
         metavar="X",
@@ -197,6 +198,12 @@ def _parser() -> argparse.ArgumentParser:
     pacing = commands.add_parser("pacer", help="collect for, train and evaluate PACER's pre-verification layer")
     pacer.add_arguments(pacing)
     pacing.set_defaults(command=pacer.main)
+
+    heading = commands.add_parser(
+        "judge-head", help="collect labels for, train and evaluate the judge head of a target"
+    )
+    judging.add_arguments(heading)
+    heading.set_defaults(command=judging.main)
 
     return parser
 

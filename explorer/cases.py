@@ -30,12 +30,15 @@ class Case:
     rank: tuple[int | None, ...] | None = None
     certainty: tuple[float | None, ...] | None = None
     divergence: tuple[float | None, ...] | None = None
+    harmless: tuple[float | None, ...] | None = None
     typical_epsilon: float | None = None
     typical_delta: float | None = None
     top_k: int | None = None
     margin: float | None = None
     kl_limit: float | None = None
     kl_confidence: float | None = None
+    judge_threshold: float | None = None
+    judge_run: int | None = None
 
     def __post_init__(self) -> None:
         if self.rule not in get_args(Rule):

@@ -53,7 +53,11 @@ def add_layer(parser: argparse.ArgumentParser) -> None:
 def add_knob(parser: argparse.ArgumentParser, knob: Knob) -> None:
     """The option of one knob. No default here: what was not given keeps the value it would have had."""
     flag = "--stop" if knob.kind is tuple else f"--{knob.name.replace('_', '-')}"
-    options: dict[str, Any] = {"dest": knob.name, "default": argparse.SUPPRESS, "help": knob.help.replace("%", "%%")}
+    options: dict[str, Any] = {
+        "dest": knob.name,
+        "default": argparse.SUPPRESS,
+        "help": knob.full_help.replace("%", "%%"),
+    }
     if knob.kind is bool:
         parser.add_argument(flag, action="store_true", **options)
     elif knob.kind is tuple:

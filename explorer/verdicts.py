@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal, Protocol
 
-Rule = Literal["autoregressive", "exact", "fly", "typical", "topk", "margin", "kl"]
+Rule = Literal["autoregressive", "exact", "fly", "typical", "topk", "margin", "kl", "judge"]
 
 
 class Verdict(StrEnum):
@@ -74,7 +74,7 @@ class Judgement:
 class Evidence:
     """What a rule may read of one round: in each list one entry per drafted token [K]; a list that no one asked for is empty.
 
-    All but `divergence` are of the target's own distribution at that position, raw. None: the record does not say.
+    All but the last two are of the target's own distribution at that position, raw. None: the record does not say.
     """
 
     match: Sequence[bool]
@@ -88,6 +88,9 @@ class Evidence:
         float | None
     ] = ()  # exp(-H), H the entropy over the full vocabulary in nats: 1 where it is sure
     divergence: Sequence[float | None] = ()  # KL(target || draft), nats
+    harmless: Sequence[
+        float | None
+    ] = ()  # what a judge head says of the drafted token: 0 where it matters, 1 where not
 
 
 class Settings(Protocol):
@@ -103,6 +106,8 @@ class Settings(Protocol):
     margin: float
     kl_limit: float
     kl_confidence: float
+    judge_threshold: float
+    judge_run: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +154,18 @@ def _kl(evidence: Evidence, position: int, settings: Settings) -> Verdict:
     return _within(unsure and evidence.divergence[position] < settings.kl_limit)
 
 
+def _judge(evidence: Evidence, position: int, settings: Settings) -> Verdict:
+    """Kept where a judge head finds that the token does not matter, but never more than a few in a row.
+
+    The head learnt from single tokens among the target's own, so what it says is worth less after each one that it kept.
+    """
+    first = position
+    while first > 0 and not evidence.match[first - 1]:  # what stands before a judged token was kept
+        first -= 1
+    in_a_row = position - first + 1
+    return _within(in_a_row <= settings.judge_run and evidence.harmless[position] >= settings.judge_threshold)
+
+
 def _within(holds: bool) -> Verdict:
     return Verdict.RELAXED if holds else Verdict.LIMIT
 
@@ -159,6 +176,7 @@ LOOSE_RULES: dict[str, LooseRule] = {
     "topk": LooseRule(_topk, ("rank",), ("top_k",)),
     "margin": LooseRule(_margin, ("rank", "gap"), ("margin",)),
     "kl": LooseRule(_kl, ("top_prob", "divergence"), ("kl_limit", "kl_confidence")),
+    "judge": LooseRule(_judge, ("harmless",), ("judge_threshold", "judge_run")),
 }
 
 

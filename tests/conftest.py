@@ -19,7 +19,8 @@ import hypothesis
 import pytest
 
 from explorer.config import DecodeConfig
-from explorer.trace import Branch, Prompt, Provenance, Round, Row, Seconds, Stop, Trace, Tree, judge_rows, mentioned_ids
+from explorer.stops import Stop
+from explorer.trace import Branch, Prompt, Provenance, Round, Row, Seconds, Trace, Tree, judge_rows, mentioned_ids
 
 # Repeatable: examples do not depend on chance, on the speed of the machine, or on what an earlier run left behind.
 hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None, database=None)
@@ -154,6 +155,23 @@ def with_stop_ids():
         changed = copy.copy(pair)
         changed.stop_ids = frozenset(stop_ids)
         return changed
+
+    return build
+
+
+@pytest.fixture(scope="session")
+def with_judge_head():
+    """The same weights with a random judge head, whose scores lie on both sides of 0.5."""
+
+    def build(pair):
+        import torch
+
+        from explorer.engine.judge_head import JudgeHead
+
+        judged = copy.copy(pair)
+        weight = torch.randn(pair.target.width, generator=torch.Generator().manual_seed(3))
+        judged.judge_head = JudgeHead(weight / (PEAK * pair.target.width**0.5), torch.zeros(()))
+        return judged
 
     return build
 

@@ -68,7 +68,7 @@ CASE = {"match": [True, False], "entropy": [0.1, 0.5], "theta": 0.3, "window": 0
         ({"window": -1}, "at least 0"),
         ({"window": 1.5}, "window must be a whole number"),
         ({"includes_mismatch": True}, "at least 1 when it includes"),
-        ({"rule": "loose"}, "rule must be one of autoregressive, exact, fly, typical, topk, margin, kl"),
+        ({"rule": "loose"}, "rule must be one of autoregressive, exact, fly, typical, topk, margin, kl, judge"),
         ({"entropy": None}, "entropy is missing"),
         ({"rule": "topk"}, "rank is missing"),
         ({"rule": "topk", "rank": [None, 2]}, "top_k is missing"),

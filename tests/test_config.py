@@ -33,6 +33,34 @@ def test_the_table_covers_every_field():
     assert all(knob.low <= knob.default <= knob.high and knob.step for knob in NUMBERS)
 
 
+def test_every_choice_is_explained_and_every_need_is_a_choice_of_another_knob():
+    table = {knob.name: knob for knob in knobs()}
+    for knob in knobs():
+        of = table[knob.by or knob.name]
+        assert set(knob.lines) <= set(of.choices)
+        assert all(line in knob.full_help for line in knob.lines.values())
+        for need in knob.needs:
+            assert all(set(choices) <= set(table[name].choices) and name != knob.name for name, choices in need.items())
+    for name in ("rule", "entropy", "drafter", "length", "schedule"):
+        assert tuple(table[name].lines) == table[name].choices
+    # Its lines are of the policies under which it has an effect.
+    assert {"length": tuple(table["threshold"].lines)} in table["threshold"].needs
+    assert {name for name, knob in table.items() if {"rule": ("fly",)} in knob.needs} == set(LOOSE_RULES["fly"].knobs)
+    assert table["kl_limit"].full_help.endswith("In nats. Only with rule kl.")
+    assert table["phrase_length"].full_help.endswith("Only with phrases above 0 or drafter model+phrases.")
+
+
+def test_what_has_no_effect_is_never_refused():
+    """The page hides it, so that a visitor could not mend it."""
+    alone = DecodeConfig(
+        rule="autoregressive", drafter="lookup", length="pacer", window=0, window_includes_mismatch=True
+    )
+    assert not alone.needs_layer
+    assert DecodeConfig(rule="exact", window=0, window_includes_mismatch=True)
+    with pytest.raises(ConfigError, match="W must be at least 1"):
+        dataclasses.replace(alone, rule="fly", length="fixed")
+
+
 @pytest.mark.parametrize("knob", NUMBERS, ids=lambda knob: knob.name)
 def test_numbers_are_held_to_their_range(knob):
     inside = [knob.low, knob.high]
@@ -74,7 +102,7 @@ def test_truth_values_and_texts_have_their_types():
     for value in (1, 0, "true", None):
         with pytest.raises(ConfigError, match="true or false"):
             DecodeConfig(raw_prompt=value)
-    for value in (["a"], "a", ("",), (1,), None):
+    for value in (["a"], "a", ("",), (1,), None, ("\udcff",)):  # the last: a byte of a command line that is no text
         with pytest.raises(ConfigError, match="list of texts"):
             DecodeConfig(stop_strings=value)
     assert DecodeConfig(stop_strings=("a", "\n")).stop_strings == ("a", "\n")
@@ -119,9 +147,21 @@ def test_settings_that_defer_nothing_are_noted():
     assert DecodeConfig(theta=1.09, entropy="top3").notes == ()
     assert len(DecodeConfig(theta=1.1, entropy="top3", window=32).notes) == 2
     assert DecodeConfig(rule="exact", theta=1.2, window=32).notes == ()
+    assert DecodeConfig(window=8, draft_length=8, phrases=3).notes == (), "a phrase makes the draft longer"
 
 
-@pytest.mark.parametrize("rule", ["typical", "topk", "margin", "kl"])
+def test_drafters_that_a_policy_silences_are_noted():
+    """Lookup and phrases fill the tokens between two decisions: none where every token is decided on."""
+    for drafter in ("model+lookup", "model+phrases"):
+        for length in ("confidence", "entropy", "adaedl"):
+            assert "after every token" in DecodeConfig(drafter=drafter, length=length).notes[0]
+        assert "after every token" in DecodeConfig(drafter=drafter, length="pacer", block_size=1).notes[0]
+        assert DecodeConfig(drafter=drafter, length="pacer").notes == ()
+        assert DecodeConfig(drafter=drafter, length="heuristic").notes == ()
+    assert DecodeConfig(length="confidence").notes == ()
+
+
+@pytest.mark.parametrize("rule", ["typical", "topk", "margin", "kl", "judge"])
 def test_rules_of_greedy_decoding_refuse_a_temperature(rule):
     with pytest.raises(ConfigError, match=f"Rule {rule} is defined for greedy decoding only: set the temperature to 0"):
         DecodeConfig(rule=rule, temperature=0.05)
@@ -133,6 +173,7 @@ def test_a_rule_that_compares_distributions_needs_a_draft_model():
         DecodeConfig(rule="kl", drafter="lookup")
     assert DecodeConfig(rule="topk", drafter="lookup")
     assert "equals the exact rule" in DecodeConfig(rule="topk", top_k=1).notes[0]
+    assert "equals the exact rule" in DecodeConfig(rule="judge", judge_run=0).notes[0]
 
 
 def test_every_loose_rule_has_its_knobs_here():

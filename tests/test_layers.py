@@ -16,6 +16,7 @@ ORDER = {
     "sweep": 3,
     "distill": 3,
     "pacer": 3,
+    "judging": 3,
     "terminal": 3,
     "engine": 2,
     "analysis": 2,

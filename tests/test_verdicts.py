@@ -287,6 +287,7 @@ def evidence(draw, max_size: int = 8):
         rank=draw(lists(st.none() | st.integers(2, 8))),
         certainty=draw(lists(st.floats(0, 1))),
         divergence=draw(lists(st.floats(0, 5))),
+        harmless=draw(lists(st.floats(0, 1))),
     )
 
 
@@ -299,14 +300,17 @@ def test_every_rule_keeps_at_least_the_exact_ones_and_never_a_stop_id(draft, rul
         "margin": 10.0,
         "kl_limit": 10.0,
         "kl_confidence": 1.0,
+        "judge_threshold": 1.0,
+        "judge_run": 8,
     }
     strict, loose = ({}, {})
     for name in LOOSE_RULES[rule].knobs:
         top = knob_values[name]
-        numbers = st.integers(1, 8) if name == "top_k" else st.floats(0, top)
+        numbers = st.integers(1, 8) if name in ("top_k", "judge_run") else st.floats(0, top)
         low, high = sorted([data.draw(numbers), data.draw(numbers)])
-        # The probability that a token must exceed works the other way round.
-        strict[name], loose[name] = (high, low) if rule == "typical" else (low, high)
+        # A probability or score that a token must reach works the other way round.
+        upside_down = rule == "typical" or name == "judge_threshold"
+        strict[name], loose[name] = (high, low) if upside_down else (low, high)
     exact = judge_evidence(draft, DecodeConfig(rule="exact")).kept
     judged = [judge_evidence(draft, DecodeConfig(rule=rule, **knobs)) for knobs in (strict, loose)]
     assert exact <= judged[0].kept <= judged[1].kept

@@ -23,10 +23,10 @@ from explorer.engine.pearl import Pipeline
 from explorer.engine.phrase_drafter import PhraseDrafter
 from explorer.engine.phrases import PhrasePool
 from explorer.engine.sampling import Sampler
-from explorer.engine.stops import StopRule
 from explorer.engine.suffixes import candidates, verify_suffixes
 from explorer.engine.timing import wait
 from explorer.engine.trees import Node, verify_tree
+from explorer.stops import StopRule
 from explorer.trace import Block, Branch, Round, Row, Seconds, Tree, judge_rows, longest
 from explorer.verdicts import Judgement
 
@@ -74,7 +74,7 @@ class Sides:
     def __init__(self, pair: Pair, config: DecodeConfig, pool: PhrasePool | None = None):
         """pool: phrases to begin with; raises UnsupportedModel where the target cannot try any, or no tree."""
         self._pair, self._config = pair, config
-        alone = config.rule == "autoregressive"
+        alone = not config.drafts
         self._pipeline = Pipeline(config.draft_length) if config.schedule == "pearl" and not alone else None
         self._pool = None
         if (config.phrases or config.drafts_trees) and not alone:
@@ -82,7 +82,8 @@ class Sides:
         if (config.phrases or config.drafter == "model+phrases") and not alone:
             self._pool = PhrasePool(config.phrase_length, pair.stop_ids) if pool is None else pool
         self._sampler = Sampler(config.temperature, config.seed, pair.target.device)
-        self.target = pair.open_target(features=not alone and config.drafter == "features")
+        self._judge = pair.judge_head_for(config.rule)
+        self.target = pair.open_target(not alone and config.drafter == "features", states=self._judge is not None)
         self.drafter = None if alone else make_drafter(pair, self.target, config, self._sampler, self._pool)
         self.clock = Clock(pair.target.device)
         self._prefill_seconds = self._forward_seconds = 0.0  # of the first round; of all rounds so far
@@ -139,7 +140,11 @@ class Sides:
         self._observe()
         q = torch.stack(draft.distributions[: len(draft)]).to(drafted.device) if draft.distributions else None
         outcome = self._sampler.verify(logits, argmax, drafted, q)
-        rows, match, replacement = measure(logits, argmax, drafted, *outcome, q if config.rule == "kl" else None)
+        # The row behind a drafted token is the target's state after reading it.
+        harmless = self._judge.scores(target.states[1:]) if self._judge else None
+        rows, match, replacement = measure(
+            logits, argmax, drafted, *outcome, q if config.rule == "kl" else None, harmless
+        )
         if self._pipeline:
             self._pipeline.learn(match, replacement)
 
@@ -300,7 +305,7 @@ def make_drafter(
 def cross_drafter(pair: Pair, kind: type[ModelDrafter], config: DecodeConfig, entropies: bool) -> CrossDrafter:
     """The drafter of a pair whose draft has a vocabulary of its own; raises CrossTokenizer for what reads its own tokens."""
     readers = {
-        f"length policy {config.length}": config.needs_layer,
+        f"length policy {config.length}": config.needs_layer or config.length == "adaedl",
         "rule kl": config.rule == "kl",
         "schedule pearl": config.schedule == "pearl",
         "drafter model+phrases": config.drafter == "model+phrases",

@@ -18,7 +18,7 @@ from explorer.config import RULE_KNOBS, ConfigError, DecodeConfig, knobs
 from explorer.engine.decode import Sides, check_prompt
 from explorer.engine.lengths import make_length_policy
 from explorer.engine.pair import Pair
-from explorer.engine.stops import StopRule
+from explorer.stops import StopRule
 from explorer.trace import Round
 from explorer.verdicts import Judgement
 
@@ -48,8 +48,8 @@ def decode_grid(pair: Pair, prompt_ids: list[int], configs: Sequence[DecodeConfi
 
 def _drafting(config: DecodeConfig) -> DecodeConfig:
     """The setting without what only the verdicts depend on. PACER's layer is one for each rule; kl also asks for the draft's
-    distributions."""
-    own = config.rule in ("autoregressive", "kl") or config.needs_layer
+    distributions, judge for the target's states."""
+    own = config.rule in ("autoregressive", "kl", "judge") or config.needs_layer
     return replace(config, rule=config.rule if own else "exact", **_NEUTRAL)
 
 

@@ -139,6 +139,7 @@ def read_model(folder: Path, where: Placement) -> PreTrainedModel:
             dtype=where.dtype,
             attn_implementation="sdpa",
             trust_remote_code=False,
+            use_safetensors=True,  # else a pickle is read where the index names no file
             device_map=where.device_map,
         )
     return model if where.device_map else model.to(where.device)

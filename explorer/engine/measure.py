@@ -21,10 +21,11 @@ def measure(
     match: torch.Tensor,
     replacement: torch.Tensor,
     draft_distribution: torch.Tensor | None = None,
+    harmless: torch.Tensor | None = None,
 ) -> tuple[tuple[Row, ...], tuple[bool, ...], tuple[int, ...]]:
     """Read a target pass off its logits [K + 1, V], their argmax [K + 1], the drafted ids [K] and the outcome of the
     sampler; overwrites the logits. draft_distribution: q [K, V] of the drafted ids, where KL(target || draft) is wanted; a q below
-    1e-38 counts as that.
+    1e-38 counts as that. harmless: a judge head's scores [K] of the drafted ids, to be recorded.
 
     Returns the K + 1 rows, match [K] and replacement [K + 1] as Python values. Small vocabularies give fewer than eight
     alternatives and their top-3 entropy sums what there is.
@@ -36,16 +37,18 @@ def measure(
     shifted = logits.sub_(logits.gather(1, argmax[:, None])).clamp_(min=LOWEST)
     probs = torch.softmax(shifted, dim=-1)
     largest = probs.gather(1, argmax[:, None])
-    if draft_distribution is None:
-        cross = []
-    else:  # the sum of p ln q [K + 1, 1]; the bonus row has no q
+    extras = {}  # what only some rules read, [K] each: the bonus row has none
+    if draft_distribution is not None:  # the sum of p ln q
         log_q = draft_distribution.clamp_min(torch.finfo(torch.float32).tiny).log_()
-        cross = [F.pad((probs[:-1] * log_q).sum(dim=-1), (0, 1))[:, None]]
+        extras["cross"] = (probs[:-1] * log_q).sum(dim=-1)
+    if harmless is not None:
+        extras["harmless"] = harmless
     expected = probs.mul_(shifted).sum(dim=-1, keepdim=True)
     chosen = torch.stack([argmax, replacement, F.pad(drafted, (0, 1))], dim=1)
     ids = torch.cat([chosen, ranking.top(shifted, TOP)], dim=1)  # [K + 1, 3 + 8]
     # Everything travels as one float32 tensor, which holds ids below 2^24 exactly; scalars are finished on the host.
-    columns = [ids, shifted.gather(1, ids), *cross, largest, expected, F.pad(match, (0, 1))[:, None]]
+    columns = [F.pad(column, (0, 1))[:, None] for column in (*extras.values(), match)]
+    columns = [ids, shifted.gather(1, ids), *columns[:-1], largest, expected, columns[-1]]
     table = torch.cat(columns, dim=1).tolist()
     width, log_size = ids.shape[1], math.log(max(vocab_size, 2))
     records, matches, replacements = [], [], []
@@ -53,6 +56,7 @@ def measure(
         row_ids, values = [int(token) for token in numbers[:width]], numbers[width : 2 * width]
         is_drafted = position < len(table) - 1
         largest_prob, expected_value, matched = numbers[-3:]
+        extra = dict(zip(extras, numbers[2 * width :])) if is_drafted else {}
         log_total = -math.log(largest_prob)  # log of the sum of exp(shifted)
         logprobs = [value - log_total for value in values]
         records.append(
@@ -66,7 +70,8 @@ def measure(
                 replacement_logprob=logprobs[1],
                 drafted_logprob=logprobs[2] if is_drafted else None,
                 # The sum of p ln p less that of p ln q; rounding may take it below 0.
-                divergence=max(expected_value - log_total - numbers[2 * width], 0.0) if cross and is_drafted else None,
+                divergence=max(expected_value - log_total - extra["cross"], 0.0) if "cross" in extra else None,
+                harmless=extra.get("harmless"),
             )
         )
         matches.append(bool(matched))

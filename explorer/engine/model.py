@@ -5,7 +5,7 @@ from __future__ import annotations
 from time import perf_counter
 
 import torch
-from transformers import DynamicCache, PreTrainedModel
+from transformers import DynamicCache, PretrainedConfig, PreTrainedModel
 
 from explorer.errors import UserError
 
@@ -30,6 +30,11 @@ def output_device(model: PreTrainedModel) -> torch.device:
     hook = getattr(head, "_hf_hook", None)  # of a spread model; the weight itself may lie elsewhere meanwhile
     places = [getattr(one, "execution_device", None) for one in getattr(hook, "hooks", (hook,))]
     return next((torch.device(place) for place in places if place is not None), head.weight.device)
+
+
+def head_dim_of(config: PretrainedConfig) -> int:
+    """Size of one attention head; some configurations leave it to be divided."""
+    return getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
 
 
 class LanguageModel:
@@ -130,7 +135,8 @@ class Context:
             self.length = length
 
     def keep(self, held: int, columns: list[int]) -> None:
-        """Of the last feed, whose entries begin at `held`, keep those of `columns` [m], in that order, and what was tapped of them.
+        """Of the last feed, whose entries begin at `held`, keep those of `columns` [m], in that order, and their states, tapped
+        and final.
 
         Only for families in PLAIN.
         """
@@ -141,6 +147,8 @@ class Context:
                 entries[:, :, held + start : held + len(columns)] = entries[:, :, held + moved]
         if self.tapped is not None:
             self.tapped = self.tapped[torch.tensor(columns, device=self.tapped.device)]
+        if self.states is not None:
+            self.states = self.states[torch.tensor(columns, device=self.states.device)]
         self.crop(held + len(columns))
 
     def close(self) -> None:

@@ -11,6 +11,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerFast
 from explorer.engine import fixed
 from explorer.engine.eagle import Eagle3Head
 from explorer.engine.features import FeatureModel
+from explorer.engine.judge_head import JudgeHead, JudgeHeadError
 from explorer.engine.lengths import BlockScorer
 from explorer.engine.model import Context, LanguageModel
 from explorer.engine.packed import Form, PackedContext, PackedModel, supports
@@ -86,6 +87,7 @@ class Pair:
         self.stop_ids = stop_ids_of(target_model, tokenizer)
         self.sources = sources or {"target": type(target_model).__name__, "draft": type(draft_model).__name__}
         self.fingerprints = fingerprints or {}
+        self.judge_head: JudgeHead | None = None  # of the target, for the rule judge (judge_head.attach)
         # Where rounds come from that another process makes, which alone has a GPU (ui/loan.py).
         self.lent_device: str | None = None
         self.scorers: dict[
@@ -112,16 +114,28 @@ class Pair:
         shared = self.drafts_for_itself and not alone
         return self.draft.open(states, target.cache) if shared else self.draft.open(states)
 
-    def open_target(self, features: bool = False) -> Context | PackedContext:
-        """Start the target's side of a sequence; features: leave the states behind that a head is fed. Raises NoHead."""
+    def judge_head_for(self, rule: str) -> JudgeHead | None:
+        """The head that a run under a rule asks, None where the rule asks none; raises JudgeHeadError where there is none to ask."""
+        if rule != "judge":
+            return None
+        if self.judge_head is None:
+            raise JudgeHeadError(
+                "rule judge needs a judge head of this target, and this pair has none: choose another rule or pair, or make "
+                "a head with `python -m explorer judge-head`"
+            )
+        return self.judge_head
+
+    def open_target(self, features: bool = False, states: bool = False) -> Context | PackedContext:
+        """Start the target's side of a sequence; features: leave the states behind that a drafting head is fed; states: the final
+        ones of each feed. Raises NoHead, and UnsupportedModel for final states of some families."""
         if not features:
-            return self.target.open()
+            return self.target.open(states)
         if self.head is None:
             raise NoHead(
                 "the drafter features needs an EAGLE-3 head of this target, and this pair has none: name the pair "
                 "TARGET,HEAD with the hub id or folder of one"
             )
-        return self.target.open(taps=self.head.taps)
+        return self.target.open(states, taps=self.head.taps)
 
     @property
     def context_limit(self) -> int | None:
@@ -181,7 +195,8 @@ def stop_ids_of(target: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> 
         target.config.eos_token_id,
         tokenizer.eos_token_id,
     ]
-    return frozenset(i for ids in named for i in (ids if isinstance(ids, (list, tuple)) else [ids]) if i is not None)
+    ids = [i for one in named for i in (one if isinstance(one, (list, tuple)) else [one])]
+    return frozenset(i for i in ids if i is not None and i >= 0)  # some configurations say -1 for none
 
 
 def check_same_vocabulary(target: PreTrainedTokenizerFast, draft: PreTrainedTokenizerFast) -> None:

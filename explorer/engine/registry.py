@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # the list of pairs must show before torch is imported
     from explorer.engine.pair import Pair
 
 ASSETS = Path(__file__).parents[2] / "assets"
-
+JUDGES = ASSETS / "judges"  # judge heads of targets
 
 CROSS_TOKENIZER = "cross-tokenizer"  # third part of a pair's name: its draft has a vocabulary of its own
 
@@ -57,6 +57,12 @@ class KnownPair:
         """Whether a trained pre-verification layer ships for it (explorer/pacer)."""
         cards = (json.loads(path.read_text(encoding="utf-8")) for path in (ASSETS / "pacer").glob("*/card.json"))
         return any(card["pair"] == self.name for card in cards)
+
+    @property
+    def has_judge_head(self) -> bool:
+        """Whether a judge head of its target ships (explorer/judging)."""
+        cards = (json.loads(path.read_text(encoding="utf-8")) for path in JUDGES.glob("*/config.json"))
+        return any(self.name in card["pairs"] for card in cards)
 
     @property
     def drafts_for_itself(self) -> bool:
@@ -147,14 +153,14 @@ def load_pair(
     Only the embedded pair is fetched without being asked for. Raises UserErrors: UnknownPair, WeightsError, PairMismatch,
     UnsupportedModel, and ConfigError for a device or dtype that does not exist.
     """
-    from explorer.engine import loading
+    from explorer.engine import judge_head, loading
 
     known = find_pair(name)
     where = loading.placement(device, dtype)
     sources = {side: _public_name(reference) for side, reference in known.sides.items()}
     folders = folders_of(known, progress)
     try:
-        return loading.load(
+        pair = loading.load(
             public_name(known), folders, sources, where, grafted=known.is_grafted, cross_tokenizer=known.cross_tokenizer
         )
     except WeightsError as error:
@@ -164,6 +170,9 @@ def load_pair(
             ):  # made here, so it can be made again
                 raise WeightsError(f"{error}: delete that folder and try again, it is made anew") from error
         raise
+    if head := judge_head.find(pair, JUDGES):
+        judge_head.attach(pair, head)
+    return pair
 
 
 def folders_of(known: KnownPair, progress: Callable[[str], None] = lambda message: None) -> dict[str, Path]:

@@ -121,7 +121,7 @@ def _train(args: argparse.Namespace, name: str) -> None:
         draft = draft.to(accelerator.device)
         for text in (*held_out, *texts):
             text.states, text.branch_states = recompute_states(draft, text)
-    layer = PreVerificationLayer.beside(draft, position=args.position, probability=args.probability)
+    layer = PreVerificationLayer.beside(draft, recipe.seed, position=args.position, probability=args.probability)
     del draft
     stop_ids = frozenset(settings["stop_ids"])
     metrics = train(layer, texts, held_out, stop_ids, args.work, recipe, accelerator)

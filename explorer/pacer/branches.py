@@ -60,22 +60,19 @@ def recompute_states(model: PreTrainedModel, text: Text) -> tuple[Tensor, Tensor
 
 
 @torch.inference_mode()
-def draft_text(
-    draft: LanguageModel | PackedModel,
-    ids: Tensor,
-    prompt_length: int,
-    stop_ids: frozenset[int],
-    shared: PackedModel | None = None,
-) -> Text:
-    """Draft along and beside a text of ids [T]; the target's side stays unknown.
+def along(
+    draft: LanguageModel | PackedModel, ids: Tensor, prompt_length: int, shared: PackedModel | None = None
+) -> tuple[Context | PackedContext, Tensor]:
+    """What the draft would say at every place of a text of ids [T]: an open context that holds all but its last token, and
+    logits [R, V] of the R places behind the prompt.
 
     shared: the target, where it drafts for itself in fewer bits and both work in one cache (Pair.drafts_for_itself). A row then
     reads the target's own keys and values of what stands before it, as the first token of a round does.
     """
     own = shared.open() if shared else None
     context = draft.open(True, own.cache) if own else draft.open(True)
+    before, rows = prompt_length - 1, len(ids) - prompt_length
     try:
-        before, rows = prompt_length - 1, len(ids) - prompt_length
         if own:
             own.prefill(ids[:-1])
             positions = torch.arange(before, len(ids) - 1)
@@ -85,6 +82,23 @@ def draft_text(
         else:
             context.prefill(ids[:before])
             logits = context.feed(ids[before:-1], rows=rows)  # [R, V]
+    except BaseException:
+        context.close()
+        raise
+    return context, logits
+
+
+@torch.inference_mode()
+def draft_text(
+    draft: LanguageModel | PackedModel,
+    ids: Tensor,
+    prompt_length: int,
+    stop_ids: frozenset[int],
+    shared: PackedModel | None = None,
+) -> Text:
+    """Draft along and beside a text of ids [T]; the target's side stays unknown. shared: as in `along`."""
+    context, logits = along(draft, ids, prompt_length, shared)
+    try:
         states, (choices, probs) = context.states.half(), _choose(logits)
         leaves = (choices != ids[prompt_length:]).nonzero()[:, 0]
         columns = _grow(context, choices[leaves], prompt_length + leaves, stop_ids)

@@ -80,7 +80,7 @@ class Session:
     def steering(self, pair: str, config: DecodeConfig) -> OwnLayer | None:
         """The visitor's layer, where it steers runs of a pair under these settings."""
         mine = self.layer
-        return mine if mine and mine.pair == pair and config.needs_layer and config.rule != "autoregressive" else None
+        return mine if mine and mine.pair == pair and config.needs_layer else None
 
     def forget(self) -> None:
         """The page is closed: let go of the run, and end what runs."""
@@ -137,6 +137,7 @@ class Callbacks:
         self._ready = ready_pairs(backend)
         self._steered = [pair.name for pair in backend.pairs() if pair.has_pacer_layer]
         self._headed = [pair.name for pair in backend.pairs() if pair.head]
+        self._judged = [pair.name for pair in backend.pairs() if pair.has_judge_head]
         self._crossed = [pair.name for pair in backend.pairs() if pair.cross_tokenizer]
 
     def prepare(self, session: Session, *form: Any) -> tuple[Any, ...]:
@@ -284,8 +285,15 @@ class Callbacks:
         own = session.steering(request.pair, request.config)
         if request.config.needs_layer and own is None and request.pair not in self._steered:
             raise UserError(texts.NO_PACER_LAYER.format(pair=request.title, pairs=self._names(self._steered)))
-        if request.config.drafter == "features" and not typed and request.pair not in self._headed:
+        if (
+            request.config.drafts
+            and request.config.drafter == "features"
+            and not typed
+            and request.pair not in self._headed
+        ):
             raise UserError(texts.NO_HEAD.format(pair=request.title, pairs=self._names(self._headed)))
+        if request.config.rule == "judge" and not typed and request.pair not in self._judged:
+            raise UserError(texts.NO_JUDGE_HEAD.format(pair=request.title, pairs=self._names(self._judged)))
         return request
 
     def _names(self, pairs: list[str]) -> str:

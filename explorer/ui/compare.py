@@ -6,18 +6,18 @@ from typing import Any
 
 import gradio as gr
 
-from explorer.config import PRESETS, DecodeConfig, knobs
-from explorer.ui import comparing, texts, texts_ko
+from explorer.config import RULE_KNOBS, DecodeConfig, knobs
+from explorer.ui import comparing, rail, texts, texts_ko
 from explorer.ui.backend import Backend
-from explorer.ui.controls import Explore, control, pair_label
+from explorer.ui.controls import Explore, control, heading, pair_label, preset_control
 from explorer.ui.languages import say
 from explorer.ui.links import SCRIPT, link_controls
 from explorer.ui.paces import Paces
 from explorer.ui.scripts import declared, of_rules, source, spoken
 
-SCRIPTS = ("rule.js", "run.js", "dom.js", "summary.js", "compare.js")
+SCRIPTS = ("rule.js", "run.js", "dom.js", "progress.js", "summary.js", "compare.js")
 SHARED_TEXTS = ("kinds", "alone", "locale", "summary", "ends")  # of the run view
-SHOWN = ("rule", "theta", "window", "draft_length")  # the other knobs of a side stand in an accordion
+MORE = ("entropy", "window_includes_mismatch")  # of the rules' knobs; all others of these stand first
 BUDGET = 96  # tokens; three runs are waited for
 QUIET = {"show_progress": "hidden", "api_visibility": "private"}
 SIDES = {"a": DecodeConfig(rule="exact"), "b": DecodeConfig()}
@@ -71,7 +71,7 @@ def compare_tab(backend: Backend, explore: Explore, model: dict[str, Any], paces
         sides = {}
         with gr.Row(elem_id="compare-sides"):
             for side, config in SIDES.items():
-                with gr.Column(min_width=260, elem_classes="compare-side"):
+                with gr.Column(min_width=260, elem_classes=["compare-side", rail.KNOBS]):
                     sides[side] = _side(side, config, explore)
         expected = gr.HTML("", elem_id="compare-expected", elem_classes="tab-note")
         view = gr.HTML("", html_template="", js_on_load=script(), apply_default_css=False, elem_id="compare-view")
@@ -95,18 +95,18 @@ def _side(side: str, config: DecodeConfig, explore: Explore) -> list[Any]:
     mine = comparing.side_knobs()
     controls: dict[str, Any] = {}
     with gr.Row(elem_classes="side-head"):
-        gr.HTML(f"<h3>{side.upper()}</h3>", elem_classes="rail-head")
+        heading(side.upper())
         adopt = gr.Button(say("COMPARE_ADOPT"), size="sm", elem_id=f"{side}-adopt")
+    shown = [knob.name for knob in mine if knob.name in RULE_KNOBS and knob.name not in MORE] + ["draft_length"]
     for knob in mine:
-        if knob.name not in SHOWN:
+        if knob.name not in shown:
             continue
         controls[knob.name] = control(knob, getattr(config, knob.name), prefix=side)
         if knob.name == "rule":
-            labels = [(say(f"preset.{name}"), name) for name in PRESETS] + [(say("PRESET_CUSTOM"), "")]
-            preset = gr.Dropdown(labels, value="explorer", label=say("PRESET_LABEL"), elem_id=f"{side}-preset")
+            preset = preset_control("explorer", f"{side}-preset")
     with gr.Accordion(say("COMPARE_MORE"), open=False, elem_classes="plain-accordion"):
         for knob in mine:
-            if knob.name not in SHOWN:
+            if knob.name not in shown:
                 controls[knob.name] = control(knob, getattr(config, knob.name), prefix=side)
     ordered = [controls[knob.name] for knob in mine]
     link_controls(controls, preset)

@@ -7,16 +7,13 @@ from typing import Any
 
 import gradio as gr
 
-from explorer.config import ConfigError, DecodeConfig, Knob
-from explorer.ui import texts
+from explorer.config import PRESETS, RULE_KNOBS, ConfigError, DecodeConfig, Knob
+from explorer.ui import rail, texts
 from explorer.ui.languages import say
-from explorer.ui.scripts import page_knobs
+from explorer.ui.scripts import CHOICE_LABELS, page_knobs
 
-# Knobs that most visitors never turn: sampling, and those of single length policies.
+# Knobs that most visitors never turn: sampling, and the finer points of drafting.
 ADVANCED = (
-    "block_size",
-    "threshold",
-    "growth",
     "statistic",
     "least_draft",
     "phrases",
@@ -29,13 +26,18 @@ ADVANCED = (
     "seed",
     "raw_prompt",
 )
-_CHOICE_LABELS = {
-    "rule": "RULE_LABELS",
-    "entropy": "ENTROPY_LABELS",
-    "drafter": "DRAFTER_LABELS",
-    "length": "LENGTH_LABELS",
-    "schedule": "SCHEDULE_LABELS",
-}
+
+
+def group_of(knob: Knob) -> str:
+    """Under which heading of the settings a knob stands."""
+    if knob.name in RULE_KNOBS:
+        return "verifying"
+    return "writing" if knob.name == "max_new_tokens" else "drafting"
+
+
+def heading(text: str, knob: Knob | None = None) -> gr.HTML:
+    """A heading between groups of controls; knob: the first of its group, with which it comes and goes."""
+    return gr.HTML(f"<h3>{text}</h3>", elem_classes=["rail-head", *(rail.classes(knob) if knob else [])])
 
 
 @dataclass(frozen=True)
@@ -63,20 +65,27 @@ def control(knob: Knob, value: Any = None, prefix: str = "knob") -> gr.component
 
 def _control(knob: Knob, value: Any, elem_id: str) -> gr.components.Component:
     common = {
-        "label": say(f"{knob.name}.label"),
-        "info": say(f"{knob.name}.help"),
+        "label": say(f"{knob.name}.title"),
+        "info": say(f"{knob.name}.info"),
         "value": value,
         "elem_id": elem_id,
+        "elem_classes": rail.classes(knob),
     }
     if knob.kind is bool:
         return gr.Checkbox(**common)
     if knob.choices:
-        table = _CHOICE_LABELS.get(knob.name)
+        table = CHOICE_LABELS.get(knob.name)
         labels = [say(f"{table}.{choice}") if table else choice for choice in knob.choices]
         return gr.Radio(list(zip(labels, knob.choices)), **common)
     if (knob.high - knob.low) / knob.step > 10_000:  # too fine for a slider
         return gr.Number(minimum=knob.low, maximum=knob.high, step=knob.step, **common)
     return gr.Slider(knob.low, knob.high, step=knob.step, **common)
+
+
+def preset_control(value: str, elem_id: str) -> gr.Dropdown:
+    """The choice of a preset of FLy; value: its name, "" where the settings are none's."""
+    choices = [(say(f"preset.{name}"), name) for name in PRESETS] + [(say("PRESET_CUSTOM"), "")]
+    return gr.Dropdown(choices, value=value, label=say("PRESET_LABEL"), elem_id=elem_id, elem_classes=rail.of_preset())
 
 
 def config_of(values: dict[str, Any]) -> DecodeConfig:

@@ -23,12 +23,15 @@ TABLES = (
     "DRAFTER_LABELS",
     "ENTROPY_LABELS",
     "LENGTH_LABELS",
+    "STATISTIC_LABELS",
     "SCHEDULE_LABELS",
+    "UNITS",
+    "GROUPS",
     "TUNE_SOURCES",
     "TRAIN_RULES",
 )
 CONSTANTS = (
-    "TITLE", "LEAD", "PROMPT_LABEL", "PROMPT_PLACEHOLDER", "EXAMPLES_LABEL", "RECORDINGS_LABEL", "RUN_POLICY", "OWN_RUN", "OWN_FILE", "RUN", "STOP", "DOWNLOAD",
+    "TITLE", "LEAD", "LEAD_MARKS", "NEWCOMER", "PROMPT_LABEL", "PROMPT_PLACEHOLDER", "EXAMPLES_LABEL", "RECORDINGS_LABEL", "OWN_RUN", "OWN_FILE", "RUN", "STOP", "DOWNLOAD",
     "THEME_TOGGLE", "CHARTS_LABEL", "SETTINGS", "ADVANCED", "PAIR_LABEL", "PAIR_INFO", "PAIR_FETCHED", "PAIR_MISSING",
     "PRESET_LABEL", "PRESET_CUSTOM", "BASELINE_LABEL", "BASELINE_INFO", "WARM_WAITING", "WARM_LOADING",
     "WARM_READY", "WARM_FAILED", "EXPLORE", "COMPARE", "COMPARE_LEAD", "COMPARE_RUN", "COMPARE_ADOPT", "COMPARE_MORE", "TUNE", "TUNE_LEAD", "TUNE_LOAN",
@@ -46,9 +49,32 @@ def english() -> dict[str, str]:
     found |= {f"{table}.{key}": text for table in TABLES for key, text in getattr(texts, table).items()}
     found |= {f"preset.{name}": preset.label for name, preset in PRESETS.items()}
     for knob in page_knobs():
-        found |= {f"{knob.name}.label": knob.label, f"{knob.name}.help": knob.help}
+        found[f"{knob.name}.label"] = texts.SIGNED.get(knob.name, knob.label)
+        found |= {f"{knob.name}.{choice}": line for choice, line in knob.lines.items()} or {
+            f"{knob.name}.help": knob.help
+        }
     found |= {f"example.{example['kind']}": example["label"] for example in examples()}
-    return found | run_kinds(found)
+    return composed(found)
+
+
+def composed(found: dict[str, str]) -> dict[str, str]:
+    """The texts of one language with those that are made of them: what stands over and under a knob, and kinds of runs."""
+    return found | _knob_texts(found) | run_kinds(found)
+
+
+def _knob_texts(labels: dict[str, str]) -> dict[str, str]:
+    """By knob its title, which is its label with its unit, and its info.
+
+    Gradio takes one text for the info, so the lines of all choices stand in it, each as `strong` by the only markup an info may
+    have; rail.styles() shows the one of the chosen.
+    """
+    made = {}
+    for knob in page_knobs():
+        label = labels[f"{knob.name}.label"]
+        made[f"{knob.name}.title"] = f"{label} ({labels[f'UNITS.{knob.unit}']})" if knob.unit else label
+        lines = [f"**{labels[f'{knob.name}.{choice}']}**" for choice in knob.lines]
+        made[f"{knob.name}.info"] = " ".join(lines) or labels[f"{knob.name}.help"]
+    return made
 
 
 def run_kinds(labels: dict[str, str]) -> dict[str, str]:
@@ -57,8 +83,8 @@ def run_kinds(labels: dict[str, str]) -> dict[str, str]:
     kinds = {(rule, policy): [labels[f"RULE_LABELS.{rule}"]] for rule in rules for policy in policies}
     for (rule, policy), parts in kinds.items():
         if rule != "autoregressive":  # which drafts nothing
-            parts.append(labels["RUN_POLICY"].format(policy=labels[f"LENGTH_LABELS.{policy}"]))
-    return {f"run.{rule}.{policy}": ", ".join(parts) for (rule, policy), parts in kinds.items()}
+            parts.append(labels[f"LENGTH_LABELS.{policy}"])
+    return {f"run.{rule}.{policy}": " + ".join(parts) for (rule, policy), parts in kinds.items()}
 
 
 @cache
@@ -77,4 +103,4 @@ def language() -> str:
     return "ko" if (wish or "").strip().lower().startswith("ko") else "en"
 
 
-say = gr.I18n(en=english(), ko=texts_ko.PAGE | run_kinds(texts_ko.PAGE))
+say = gr.I18n(en=english(), ko=composed(texts_ko.PAGE))

@@ -10,12 +10,12 @@ import gradio as gr
 
 from explorer.config import PRESETS, RULE_KNOBS, DecodeConfig
 from explorer.ui import callbacks as cb
-from explorer.ui import texts
+from explorer.ui import rail, texts
 from explorer.ui.backend import Backend
 from explorer.ui.compare import compare_tab
-from explorer.ui.controls import ADVANCED, Explore, control, page_knobs, pair_label
+from explorer.ui.controls import ADVANCED, Explore, control, group_of, heading, page_knobs, pair_label, preset_control
 from explorer.ui.languages import examples, say
-from explorer.ui.learn import CHOSEN, TELL, learn_tab, lesson_slot
+from explorer.ui.learn import CHOSEN, ENTER, TELL, learn_tab, lesson_slot
 from explorer.ui.links import LOOSE_KNOBS, SCRIPT, link_controls
 from explorer.ui.paces import Paces
 from explorer.ui.recordings import Recording, recordings
@@ -85,16 +85,19 @@ def build_page(
             with gr.Column(scale=1, min_width=0, elem_id="title"):  # Gradio translates one text of a value
                 gr.HTML(f"<h1>{say('TITLE')}</h1>")
                 gr.HTML(f"<p class='lead'>{say('LEAD')}</p>")
+                gr.HTML(f"<p class='lead marks'>{say('LEAD_MARKS')}</p>")
+            newcomer = gr.Button(say("NEWCOMER"), size="sm", variant="secondary", elem_id="newcomer")
             toggle = gr.Button(say("THEME_TOGGLE"), size="sm", variant="secondary", elem_id="theme-toggle")
         toggle.click(None, js=_TOGGLE, api_visibility="private")
         with gr.Tabs(selected="explore", overflow_behavior="wrap", elem_id="views") as views:
             explore = _explore(backend, handlers, session, opened, views)
+            learn_tab()
             paces = Paces(recorded)
             compare_tab(backend, explore, MODEL, paces)
             tune_tab(backend, explore, views, MODEL, paces)
             if backend.loan_seconds is None:  # no loan is long enough to train in
                 train_tab(backend, explore, views)
-            learn_tab()
+        newcomer.click(None, None, [views], js=ENTER, **SCRIPT)
         views.change(None, js=TELL, **SCRIPT)
         page.load(Warmup(backend, warm).watch, None, [explore.readiness], concurrency_limit=None, **QUIET)
         for script in (_KEPT_THEME, _NARROW, _MENDED):
@@ -132,7 +135,7 @@ def _explore(
         with gr.Row(elem_id="work"):
             with gr.Column(scale=0, min_width=296, elem_id="rail"):
                 lesson_slot()
-                with gr.Accordion(say("SETTINGS"), elem_id="settings"):
+                with gr.Accordion(say("SETTINGS"), elem_id="settings", elem_classes=rail.KNOBS):
                     controls, pair, preset, baseline, notes, readiness = _settings(backend, opened)
             with gr.Column(scale=1, min_width=0, elem_id="main"):
                 picker = gr.Dropdown(
@@ -210,15 +213,16 @@ def _settings(backend: Backend, opened: Recording | None) -> tuple[Any, ...]:
         elem_id="pair",
     )
     readiness = gr.HTML(cb.readiness_html("WARM_WAITING"), elem_id="readiness", min_height=22)
-    preset = None
+    group = preset = None
     for knob in page_knobs():
         if knob.name in ADVANCED:
             continue
+        if group != group_of(knob):
+            group = group_of(knob)
+            heading(say(f"GROUPS.{group}"), knob)
         controls[knob.name] = control(knob, getattr(standing, knob.name))
         if knob.name == "rule":
-            labels = [(_preset_label(name), name) for name in PRESETS] + [(say("PRESET_CUSTOM"), "")]
-            named = cb.preset_of(*(getattr(standing, name) for name in LOOSE_KNOBS))
-            preset = gr.Dropdown(labels, value=named, label=say("PRESET_LABEL"), elem_id="preset")
+            preset = preset_control(cb.preset_of(*(getattr(standing, name) for name in LOOSE_KNOBS)), "preset")
     baseline = gr.Checkbox(False, label=say("BASELINE_LABEL"), info=say("BASELINE_INFO"), elem_id="baseline")
     with gr.Accordion(say("ADVANCED"), open=False, elem_id="advanced"):
         for knob in page_knobs():
@@ -243,10 +247,6 @@ def _api(handlers: cb.Callbacks) -> None:
 
     run.__signature__ = inspect.Signature(parameters, return_annotation=dict)
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters} | {"return": dict}
-    lines = [f"{knob.name} ({knob.range_text}): {knob.help}" for knob in page_knobs()]
+    lines = [f"{knob.name} ({knob.range_text}): {knob.full_help}" for knob in page_knobs()]
     gr.api(run, api_name="run", api_description=texts.API_DESCRIPTION + " " + " ".join(lines), **MODEL)
     gr.api(cb.api_judge, api_name="judge", api_description=texts.API_JUDGE, concurrency_limit=None)
-
-
-def _preset_label(name: str) -> str:
-    return say(f"preset.{name}")

@@ -8,17 +8,17 @@ from __future__ import annotations
 from typing import Any
 
 TITLE = "Speculative decoding explorer"
-LEAD = (
-    "A fast draft model guesses several tokens ahead; the target model checks them all in one pass. "
-    "Colour and mark show what became of each guess. Deferred ones are FLy's: guesses the target would not have made itself, "
-    "kept because it was unsure and the draft went on well."
+LEAD = "A fast draft model guesses several tokens ahead; the target model checks them all in one pass."
+LEAD_MARKS = (
+    "Colour and mark show what became of each guess: agreed, refused, or, with FLy, kept though the target would have said "
+    "something else, because it was unsure and the draft went on well."
 )
+NEWCOMER = "New here? Take the lesson"
 
 PROMPT_LABEL = "Prompt"
 PROMPT_PLACEHOLDER = "Ask for something, or pick an example below."
 EXAMPLES_LABEL = "Examples"
 RECORDINGS_LABEL = "Recorded runs"
-RUN_POLICY = "{policy} length"  # of a recorded run, behind its rule
 OWN_RUN = "Your own run"
 OWN_FILE = "From your file"
 RUN = "Run"
@@ -47,40 +47,47 @@ CHARTS = {
 }
 
 SETTINGS = "Settings"
+GROUPS = {"verifying": "Verifying", "drafting": "Drafting", "writing": "Output"}
 ADVANCED = "Advanced"
 PAIR_LABEL = "Model pair"
-PAIR_INFO = "Target and draft share one vocabulary. Type TARGET,DRAFT for others on this machine, and TARGET,DRAFT,cross-tokenizer for two vocabularies."
-PRESET_LABEL = "Preset of the loose rule"
+PAIR_INFO = (
+    "Or type TARGET,DRAFT: two models on this machine with one vocabulary. With two: TARGET,DRAFT,cross-tokenizer."
+)
+PRESET_LABEL = "Preset of FLy"
 PRESET_CUSTOM = "Custom"
 BASELINE_LABEL = "Compare with plain greedy"
 BASELINE_INFO = "Also lets the target write alone, for its own text and speed. Takes as long again, or longer."
 RULE_LABELS = {
     "autoregressive": "Target alone",
     "exact": "Exact match",
-    "fly": "FLy, loose",
-    "typical": "Typical, as Medusa",
+    "fly": "FLy (loose, deferred)",
+    "typical": "Typical (Medusa)",
     "topk": "Top k",
-    "margin": "Margin, as MARS",
+    "margin": "Margin (MARS)",
     "kl": "KL limit",
+    "judge": "Judge head (outcome-labelled)",
 }
 DRAFTER_LABELS = {
     "model": "Draft model",
     "lookup": "Prompt lookup",
-    "model+lookup": "Both",
-    "model+phrases": "Model with phrases",
+    "model+lookup": "Model + lookup",
+    "model+phrases": "Model + phrases",
     "features": "EAGLE-3 head",
 }
 LENGTH_LABELS = {
-    "fixed": "Fixed",
+    "fixed": "Fixed length",
     "pacer": "PACER",
     "confidence": "Confidence",
-    "entropy": "Entropy",
+    "entropy": "SVIP entropy",
     "heuristic": "Heuristic",
     "adaedl": "AdaEDL",
     "survival": "Survival",
 }
 ENTROPY_LABELS = {"normalized": "Normalized", "top3": "Top 3"}
-SCHEDULE_LABELS = {"serial": "One after the other", "pearl": "PEARL"}
+STATISTIC_LABELS = {"mean": "Mean", "min": "Smallest", "product": "Product"}
+SCHEDULE_LABELS = {"serial": "In turn", "pearl": "Overlapped (PEARL)"}
+SIGNED = {"theta": "Theta θ", "growth": "Growth ρ"}  # labels with letters that a terminal may lack
+UNITS = {"tokens": "tokens", "nats": "nats"}  # of knobs, behind their labels
 
 PAIR_FETCHED = "fetched on first use"
 PAIR_MISSING = "not on this machine"
@@ -93,6 +100,7 @@ WARM_FAILED = "could not be loaded ahead"
 
 NO_PACER_LAYER = "this length policy needs a PACER layer trained for its pair, and none ships for {pair} (there is one for: {pairs}). Choose another length policy, or train a layer in the Train tab"
 NO_HEAD = "An EAGLE-3 head is made for its target, and none ships for {pair} (there is one for: {pairs}). Type TARGET,HEAD as the pair, or choose another drafter"
+NO_JUDGE_HEAD = "A judge head is made for its target, and none ships for {pair} (there is one for: {pairs}). Choose another rule or pair"
 TYPED_MISSING = "not on this machine: {name}. Get it with `hf download`, or choose one of the list"
 TYPED_TOO_LONG = "the name of a pair has at most {limit} characters"
 PROMPT_TOO_LONG = "the prompt has {size:,} characters, this page takes at most {limit:,}: shorten it"
@@ -206,12 +214,14 @@ VIEW: dict[str, Any] = {
             "topk": "The target would have written {choice}, but the draft's token is number {rank} of its choices, within the first {top_k}. The draft's token stays.",
             "margin": "The target would have written {choice}, but the draft's token is its second choice, {gap} nats behind, at most {margin}. The draft's token stays.",
             "kl": "The target would have written {choice}, but draft and target think nearly alike here: {divergence} nats apart, less than {limit}, and the target's first choice has {top}, at most {confidence}. The draft's token stays.",
+            "judge": "The target would have written {choice}, but the judge head, which sees the target's state behind the draft's token, finds that it does not matter: {harmless}, at least {judge_threshold}. The draft's token stays.",
         },
         "rejected:limit": {
             "typical": "The draft said {draft}. The target gives it {prob}, not more than the {floor} that the rule asks for here, so its own token stands.",
             "topk": "The draft said {draft}, number {rank} of the target's choices and not within the first {top_k}. The target's own token stands.",
             "margin": "The draft said {draft}, number {rank} of the target's choices and {gap} nats behind the first. The rule keeps only the second, at most {margin} nats behind: the target's own token stands.",
             "kl": "The draft said {draft}. Draft and target are {divergence} nats apart here (the rule asks for less than {limit}), and the target's first choice has {top} (at most {confidence}): the target's own token stands.",
+            "judge": "The draft said {draft}. The judge head gives it {harmless} (the rule asks for at least {judge_threshold}, and keeps at most {judge_run} in a row): the target's own token stands.",
         },
         "rejected:stop": "The draft said {draft}. The end of the text is at stake here, and that is never loosened: the target's own token stands.",
         "rejected": "The draft said {draft}. Under the exact rule every mismatch is refused: the target's own token stands.",
@@ -349,7 +359,7 @@ VIEW: dict[str, Any] = {
     },
     "gauges": {
         "title": "Where the target doubts",
-        "lead": "Each mark is one of {count} disagreements between draft and target, placed by the target's entropy there.",
+        "lead": "Each mark is a disagreement between draft and target, {count} in this run, placed by the target's entropy there.",
         "drag": "Drag θ to see what would change.",
         "handle": "Theta on the {measure}",
         "value": "θ {theta}: {sure} below, {unsure} at or above",
@@ -375,8 +385,8 @@ VIEW: dict[str, Any] = {
     "whatif": {
         "title": "What if",
         "moved": "{name} {now} instead of {was}",
-        "knobs": {"rule": "rule", "entropy": "measure", "theta": "θ", "window": "W", "window_includes_mismatch": "window includes the mismatch", "typical_epsilon": "epsilon", "typical_delta": "delta", "top_k": "k", "margin": "margin", "kl_limit": "KL limit", "kl_confidence": "KL confidence"},
-        "values": {"fly": "FLy", "typical": "typical", "topk": "top k", "margin": "margin", "kl": "KL limit", "exact": "exact", "autoregressive": "target alone", "normalized": "normalized", "top3": "top 3", "true": "yes", "false": "no"},
+        "knobs": {"rule": "rule", "entropy": "measure", "theta": "θ", "window": "W", "window_includes_mismatch": "window includes the mismatch", "typical_epsilon": "epsilon", "typical_delta": "delta", "top_k": "k", "margin": "margin", "kl_limit": "KL limit", "kl_confidence": "KL confidence", "judge_threshold": "judge threshold", "judge_run": "judged in a row"},
+        "values": {"fly": "FLy", "typical": "typical", "topk": "top k", "margin": "margin", "kl": "KL limit", "judge": "judge head", "exact": "exact", "autoregressive": "target alone", "normalized": "normalized", "top3": "top 3", "true": "yes", "false": "no"},
         "same": "No round would end differently: the run would be the same.",
         "parts": "Round {round} is the first to end differently. Exact up to there; behind it the text itself would go on differently.",
         "parts_last": "Only the last round would end differently.",
@@ -408,7 +418,7 @@ VIEW: dict[str, Any] = {
         "before": "Before",
         "after": "Now",
         "pair": "pair",
-        "knobs": {"rule": "rule", "entropy": "measure", "theta": "θ", "window": "W", "window_includes_mismatch": "window includes the mismatch", "typical_epsilon": "epsilon", "typical_delta": "delta", "top_k": "k", "margin": "margin", "kl_limit": "KL limit", "kl_confidence": "KL confidence", "drafter": "drafter", "length": "length policy", "draft_length": "draft length K", "phrases": "phrases", "phrase_length": "phrase length", "phrase_window": "phrases made at once", "tree": "tree nodes", "tree_width": "tree width", "schedule": "schedule", "max_new_tokens": "budget", "temperature": "temperature", "seed": "seed", "raw_prompt": "raw prompt"},
+        "knobs": {"rule": "rule", "entropy": "measure", "theta": "θ", "window": "W", "window_includes_mismatch": "window includes the mismatch", "typical_epsilon": "epsilon", "typical_delta": "delta", "top_k": "k", "margin": "margin", "kl_limit": "KL limit", "kl_confidence": "KL confidence", "judge_threshold": "judge threshold", "judge_run": "judged in a row", "drafter": "drafter", "length": "length policy", "draft_length": "draft length K", "phrases": "phrases", "phrase_length": "phrase length", "phrase_window": "phrases made at once", "tree": "tree nodes", "tree_width": "tree width", "schedule": "schedule", "max_new_tokens": "budget", "temperature": "temperature", "seed": "seed", "raw_prompt": "raw prompt"},
         "tau": "tokens per target pass (τ)",
         "kept": "drafted tokens kept per round",
         "speed": "tokens per second, measured",
@@ -586,7 +596,6 @@ TUNE_VIEW: dict[str, Any] = {
     },
     "key": "A corner marks the recommended point, a frame the one shown below, hatching what lies outside the limit.",
     "key_partial": "Over {done} of {all} prompts. A corner marks the recommended point, a frame the one shown below, hatching what lies outside the limit.",
-    "drafters": {"lookup": "prompt lookup", "model+lookup": "model and lookup", "model+phrases": "model with phrases", "features": "EAGLE-3 head"},
     "point": {
         "recommended": "Recommended",
         "other": "This point",
@@ -718,8 +727,8 @@ COMPARE_VIEW: dict[str, Any] = {
     },
     "times": "Where the time went, measured",
     "same_settings": "A and B have the same settings.",
-    "knobs": {"rule": "rule", "entropy": "measure", "theta": "θ", "window": "W", "window_includes_mismatch": "window includes the mismatch", "typical_epsilon": "epsilon", "typical_delta": "delta", "top_k": "k", "margin": "margin", "kl_limit": "KL limit", "kl_confidence": "KL confidence", "drafter": "drafter", "length": "length policy", "draft_length": "draft length K", "block_size": "block size", "threshold": "threshold", "growth": "growth", "statistic": "statistic", "least_draft": "least draft", "phrases": "phrases", "phrase_length": "phrase length", "phrase_window": "phrases made at once", "tree": "tree nodes", "tree_width": "tree width", "schedule": "schedule"},
-    "values": {"fly": "FLy", "typical": "typical", "topk": "top k", "margin": "margin", "kl": "KL limit", "exact": "exact", "autoregressive": "target alone", "normalized": "normalized", "top3": "top 3", "true": "yes", "false": "no"},
+    "knobs": {"rule": "rule", "entropy": "measure", "theta": "θ", "window": "W", "window_includes_mismatch": "window includes the mismatch", "typical_epsilon": "epsilon", "typical_delta": "delta", "top_k": "k", "margin": "margin", "kl_limit": "KL limit", "kl_confidence": "KL confidence", "judge_threshold": "judge threshold", "judge_run": "judged in a row", "drafter": "drafter", "length": "length policy", "draft_length": "draft length K", "block_size": "block size", "threshold": "threshold", "growth": "growth", "statistic": "statistic", "least_draft": "least draft", "phrases": "phrases", "phrase_length": "phrase length", "phrase_window": "phrases made at once", "tree": "tree nodes", "tree_width": "tree width", "schedule": "schedule"},
+    "values": {"fly": "FLy", "typical": "typical", "topk": "top k", "margin": "margin", "kl": "KL limit", "judge": "judge head", "exact": "exact", "autoregressive": "target alone", "normalized": "normalized", "top3": "top 3", "true": "yes", "false": "no"},
 }  # fmt: skip
 
 # The Learn tab; what the lesson says is in texts_learn.py.

@@ -11,12 +11,12 @@ from explorer.analysis.points import Limit
 from explorer.config import DecodeConfig, knobs
 from explorer.ui import texts, texts_ko, tuning
 from explorer.ui.backend import Backend
-from explorer.ui.controls import Explore, control, pair_label
+from explorer.ui.controls import Explore, control, heading, pair_label
 from explorer.ui.languages import say
 from explorer.ui.paces import Paces
 from explorer.ui.scripts import source, spoken
 
-SCRIPTS = ("dom.js", "summary.js", "heatmap.js", "tune.js")
+SCRIPTS = ("dom.js", "progress.js", "summary.js", "heatmap.js", "tune.js")
 QUIET = {"show_progress": "hidden", "api_visibility": "private"}
 LIVE = {"queue": False, "trigger_mode": "always_last", **QUIET}  # of controls that move
 ADOPTED = ("rule", "entropy", "theta", "window", "window_includes_mismatch", "drafter", "length", "draft_length")
@@ -95,7 +95,7 @@ def tune_tab(backend: Backend, explore: Explore, views: gr.Tabs, model: dict[str
                 with gr.Row(elem_classes="tab-buttons"):
                     run = gr.Button(say("TUNE_RUN"), variant="primary", elem_id="tune-run")
                     cancel = gr.Button(say("TUNE_CANCEL"), interactive=False, elem_id="tune-cancel")
-                gr.HTML(f"<h3>{say('TUNE_LIMIT')}</h3>", elem_classes="rail-head")
+                heading(say("TUNE_LIMIT"))
                 nats = gr.Slider(
                     0,
                     1,

@@ -60,18 +60,52 @@ def test_a_low_window_keeps_the_text_in_sight(recorded, visit):
 def test_no_part_of_the_settings_scrolls_by_itself(recorded, visit):
     page = visit(recorded)
     page.click("#advanced > button")
-    page.wait_for_selector("#knob-block_size")
+    page.wait_for_selector("#knob-temperature")
     scrolling = page.evaluate("""() => [...document.querySelectorAll('#settings, #settings :not(input, textarea)')]
       .filter((node) => /auto|scroll/.test(getComputedStyle(node).overflow)).map((node) => node.id || node.className)""")
     assert scrolling == []
+
+
+def test_the_settings_show_what_matters_and_explain_what_is_chosen(recorded, visit):
+    page = visit(recorded)
+    info = lambda knob: page.inner_text(f"#knob-{knob} .info-text").strip()  # noqa: E731
+    seen = lambda *knobs: [page.is_visible(f"#knob-{knob}") for knob in knobs]  # noqa: E731
+    assert info("rule").startswith("Also keeps a mismatch")
+    assert seen("theta", "draft_length", "threshold", "growth") == [True, True, False, False]
+    page.check("#knob-length input[value=confidence]", force=True)
+    page.wait_for_function("document.querySelector('#knob-draft_length input[type=number]').value === '20'")
+    assert info("threshold") == "Least probability of a token to go on."
+    assert seen("threshold", "growth", "block_size") == [True, False, False]
+    # With the keyboard: the arrows go through the options, as in any group of radios, and the line under them follows.
+    page.focus("#knob-length input[value=confidence]")
+    page.keyboard.press("ArrowUp")
+    assert page.evaluate("document.activeElement.value") == "pacer"
+    assert info("length").startswith("When a small trained layer")
+    described = page.evaluate(
+        "document.getElementById(document.activeElement.getAttribute('aria-describedby')).innerText"
+    )
+    assert described == info("length")
+    assert (
+        page.evaluate("document.activeElement.closest('[role=radiogroup]').getAttribute('aria-labelledby')")
+        == "knob-length-label"
+    )
+    assert seen("threshold", "growth", "block_size") == [True, True, True]
+    page.click("#advanced > button")
+    page.wait_for_selector("#knob-temperature")
+    assert seen("seed", "statistic") == [False, True]
+    page.fill("#knob-temperature input[type=number]", "0.5")
+    page.wait_for_selector("#knob-seed")
+    page.click("#knob-rule label:has-text('Target alone')")
+    page.wait_for_selector("#knob-drafter", state="hidden")
+    assert seen("theta", "preset", "length", "draft_length", "statistic", "max_new_tokens") == [False] * 5 + [True]
 
 
 def test_recorded_runs_are_told_apart_and_a_run_of_ones_own_stands_beside_them(recorded, visit, run):
     page = visit(recorded)
     page.click("#recordings input")
     names = page.locator("#recordings [role=option]").all_inner_texts()
-    assert "FLy, loose, Fixed length · A pair from elsewhere" in names[0]
-    assert "Again. · Exact match, PACER length" in names[1]
+    assert "FLy (loose, deferred) + Fixed length · A pair from elsewhere" in names[0]
+    assert "Again. · Exact match + PACER" in names[1]
     page.keyboard.press("Escape")
     run(page, prompt="Mine.", budget=12)
     assert page.input_value("#recordings input") == "Your own run"

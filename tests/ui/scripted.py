@@ -138,6 +138,7 @@ class ScriptedKnownPair:
     is_here: bool = True
     is_embedded: bool = True
     has_pacer_layer: bool = False
+    has_judge_head: bool = False
     head: None = None
     cross_tokenizer: bool = False
     download_gb: float | None = 0.1

@@ -20,7 +20,10 @@ def test_every_knob_with_a_choice_has_a_control():
 @pytest.mark.parametrize("knob", page_knobs(), ids=lambda knob: knob.name)
 def test_a_control_says_what_the_table_says(knob):
     component, english = control(knob), say.translations_dict["en"]
-    assert (english[component.label.key], english[component.info.key]) == (knob.label, knob.help)
+    title, info = english[component.label.key], english[component.info.key]
+    assert title.startswith(knob.label.removesuffix(" rho"))
+    assert title.endswith(f"({knob.unit})") == bool(knob.unit)
+    assert info.split("**")[1::2] == list(knob.lines.values()) or info == knob.help
     assert component.value == knob.default
     if knob.choices:
         assert tuple(value for _, value in component.choices) == knob.choices

@@ -61,7 +61,7 @@ def test_gradios_parts_have_the_same_keys_in_both_languages():
     korean = say.translations_dict["ko"]
     assert set(korean) == set(english())
     assert all(PLACEHOLDER.findall(text) == PLACEHOLDER.findall(korean[key]) for key, text in english().items())
-    names = {"LENGTH_LABELS.pacer", "LENGTH_LABELS.adaedl", "SCHEDULE_LABELS.pearl"}
+    names = {"LENGTH_LABELS.pacer", "LENGTH_LABELS.adaedl", "UNITS.nats"}
     assert {key for key, text in korean.items() if not HANGUL.search(text)} == names
 
 
@@ -105,6 +105,7 @@ def refusals():
     for theta, window in ((0.05, 8), (1.2, 3)):
         yield from DecodeConfig(theta=theta, window=window).notes
     yield from DecodeConfig(rule="topk", top_k=1).notes
+    yield from DecodeConfig(rule="judge", judge_run=0).notes
     yield from DecodeConfig(tree=8).notes
 
 
@@ -116,7 +117,7 @@ def test_what_is_refused_or_noted_is_told_in_korean(message, monkeypatch):
     assert not re.search(
         r"[A-Za-z]{4}",
         re.sub(
-            r"\bFLy\b|lookup|pacer|fly|exact|autoregressive|scripted|elsewhere|loose|topk|typical|margin|pearl|serial|fixed",
+            r"\bFLy\b|lookup|pacer|fly|exact|autoregressive|scripted|elsewhere|loose|topk|typical|margin|judge|pearl|serial|fixed",
             "",
             told(message),
         ),

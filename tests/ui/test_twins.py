@@ -13,7 +13,8 @@ from explorer.analysis.replay import first_change, replay, spans
 from explorer.cases import Case
 from explorer.config import ConfigError, DecodeConfig
 from explorer.schema import read
-from explorer.trace import Prompt, Provenance, Stop, Trace, mentioned_ids
+from explorer.stops import Stop
+from explorer.trace import Prompt, Provenance, Trace, mentioned_ids
 from explorer.ui.lines import RunEncoder, header
 from explorer.verdicts import LOOSE_RULES, judge
 
@@ -81,7 +82,8 @@ def test_the_other_rules_agree_on_random_cases():
 
         case = {"typical_epsilon": chance.random(), "typical_delta": chance.random(), "top_k": chance.randint(1, 8)}
         case |= {"margin": chance.random(), "kl_limit": chance.random(), "kl_confidence": chance.random()}
-        case |= {"rule": chance.choice(["typical", "topk", "margin", "kl"])}
+        case |= {"judge_threshold": chance.random(), "judge_run": chance.randrange(4)}
+        case |= {"rule": chance.choice(["typical", "topk", "margin", "kl", "judge"])}
         certainty = numbers(chance.random())
         floor = min(case["typical_epsilon"], case["typical_delta"] * certainty[0]) if size else 0.0
         case |= {
@@ -92,6 +94,7 @@ def test_the_other_rules_agree_on_random_cases():
             "top_prob": numbers(case["kl_confidence"]),
             "divergence": numbers(case["kl_limit"]),
             "gap": numbers(case["margin"]),
+            "harmless": numbers(case["judge_threshold"]),
             "rank": [chance.choice([2, 2, 3, case["top_k"], case["top_k"] + 1, None]) for _ in range(size)],
         }
         cases.append(case)
@@ -100,7 +103,7 @@ def test_the_other_rules_agree_on_random_cases():
     seen = {(case["rule"], verdict) for case, answer in zip(cases, expected) for verdict in answer["verdicts"]}
     assert seen >= {
         (rule, v)
-        for rule in ("typical", "topk", "margin", "kl")
+        for rule in ("typical", "topk", "margin", "kl", "judge")
         for v in ("relaxed", "rejected:limit", "rejected:stop")
     }
 
@@ -180,6 +183,11 @@ def check_replay(trace):
                 dataclasses.replace(trace.config, rule="typical", typical_epsilon=epsilon, typical_delta=delta)
                 for epsilon, delta in ((0.09, 0.3), (0.0, 0.0), (1.0, 1.0), (0.5, 0.1))
             ]
+        if trace.config.rule == "judge":
+            configs += [
+                dataclasses.replace(trace.config, rule="judge", judge_threshold=threshold, judge_run=most)
+                for threshold, most in ((0.0, 0), (0.0, 1), (0.0, 16), (0.4, 2), (0.6, 16), (1.0, 16))
+            ]
         if trace.config.rule == "kl":
             seen = [row.divergence for round_ in trace.rounds for row in round_.rows[:-1]]
             limits = (0.0, min(sorted(seen)[len(seen) // 2], 10.0), 0.3, 10.0)
@@ -235,14 +243,14 @@ def test_the_page_refuses_pearls_schedule_under_another_rule(hand):
     assert refusals == [None, "pearl", "alone"]
 
 
-@pytest.mark.parametrize(("temperature", "rule"), [(0.0, "fly"), (0.8, "fly"), (0.0, "kl")])
-def test_replay_agrees_on_a_decoded_run(temperature, rule, make_pair, record):
-    """Real decoding, drawn matches included: above temperature 0 a match is not equality of tokens. Under kl the record holds
-    what every rule reads."""
+@pytest.mark.parametrize(("temperature", "rule"), [(0.0, "fly"), (0.8, "fly"), (0.0, "kl"), (0.0, "judge")])
+def test_replay_agrees_on_a_decoded_run(temperature, rule, make_pair, with_judge_head, record):
+    """Real decoding, drawn matches included: above temperature 0 a match is not equality of tokens. Under kl and judge the record
+    holds what these rules read."""
     config = DecodeConfig(
         theta=0.2, window=2, draft_length=6, max_new_tokens=40, temperature=temperature, seed=5, rule=rule
     )
-    trace = record(make_pair("llama"), [39, 68, 75, 75, 78, 258, 82, 66, 66, 77], config)
+    trace = record(with_judge_head(make_pair("llama")), [39, 68, 75, 75, 78, 258, 82, 66, 66, 77], config)
     assert len(check_replay(trace)) > 1
 
 
@@ -261,9 +269,9 @@ def test_what_a_record_does_not_hold_refuses_the_rule(make_pair, record):
     })()"""
     rules = ["exact", "fly", *LOOSE_RULES]
     for mine, expected in (
-        (trace, {"kl": "evidence"}),
-        (old, {"kl": "evidence", "typical": "evidence"}),
-        (drawn, dict.fromkeys(("typical", "topk", "margin", "kl"), "drawn")),
+        (trace, {"kl": "evidence", "judge": "evidence"}),
+        (old, {"kl": "evidence", "judge": "evidence", "typical": "evidence"}),
+        (drawn, dict.fromkeys(("typical", "topk", "margin", "kl", "judge"), "drawn")),
     ):
         assert run_script(refusal, {"lines": run_lines(mine)}) == [expected.get(rule) for rule in rules]
         for rule in rules:

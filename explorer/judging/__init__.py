@@ -1,0 +1,185 @@
+"""`python -m explorer judge-head`: the judge head of a target, for the rule judge. collect: mismatches of drafts, labelled by what
+they do to the answer; train: a linear head on the target's states; evaluate: how well it does beside figures that need no
+training, and what the rule does to answers.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from explorer.errors import UserError
+from explorer.prompts import CHECKABLE, EXAMPLES, HELD_OUT
+
+if TYPE_CHECKING:
+    from explorer.engine.pair import Pair
+    from explorer.judging.data import Rows
+    from explorer.judging.labels import Drafter
+
+RUNS = Path("runs/judge-head")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--pair", metavar="P", help="a name of `explorer pairs`, or TARGET,DRAFT (default: the embedded pair)"
+    )
+    parser.add_argument(
+        "--drafts", metavar="P", nargs="*", default=["smollm2-135m-distilled"],
+        help="more pairs of the same target, whose drafts' mismatches are labelled too (default: %(default)s)",
+    )  # fmt: skip
+    parser.add_argument("--data", type=Path, default=RUNS / "data", help="folder of the shards")
+    parser.add_argument("--device", metavar="D", help="default: cuda if present, else cpu")
+    parser.add_argument("--held-out", type=int, default=6, metavar="N", help="shards, from the first, for the figures")
+    parser.add_argument("--validation", type=int, default=5, metavar="N", help="shards after those, for the threshold")
+    steps = parser.add_subparsers(dest="step", required=True)
+
+    collect = steps.add_parser("collect", help="write the missing shards of labelled mismatches")
+    collect.add_argument("--shards", type=_shards, default=range(30), metavar="START:STOP")
+    collect.add_argument("--rows", type=int, default=14, help="prompts per shard")
+    collect.add_argument("--max-new-tokens", type=int, default=40)
+    collect.add_argument("--seed", type=int, default=17)
+    collect.add_argument(
+        "--exclude", type=Path, nargs="*", default=[CHECKABLE, HELD_OUT, EXAMPLES / "prompts.jsonl"],
+        help='JSON lines with a "prompt": prompts close to these are dropped (default: the checkable, the held-out and the example prompts)',
+    )  # fmt: skip
+    collect.add_argument("--prompts", type=Path, metavar="F", help="JSON lines with answers, in place of made prompts")
+
+    train = steps.add_parser("train", help="train a head on all shards there are but the first ones, and write it")
+    train.add_argument("--out", type=Path, default=RUNS / "head", help="folder of the written head")
+    train.add_argument("--folds", type=int, default=5, help="of prompts, to choose the decay by")
+    train.add_argument("--recall", type=float, default=0.95, help="of important mismatches on the validation prompts")
+    train.add_argument("--seed", type=int, default=1)
+
+    evaluate = steps.add_parser("evaluate", help="figures of a head on labelled mismatches, and of the rule on answers")
+    evaluate.add_argument("--head", type=Path, default=RUNS / "head", help="folder of a written head")
+    evaluate.add_argument("--others", type=Path, metavar="FOLDER", help="a collection of other prompts, judged too")
+    evaluate.add_argument("--answers", type=Path, metavar="F", help="also run these prompts, JSON lines with answers")
+    evaluate.add_argument("--draft-length", type=int, default=8)
+    evaluate.add_argument("--max-new-tokens", type=int, default=48)
+
+
+def main(args: argparse.Namespace) -> int:
+    """Run one step; raises UserError."""
+    {"collect": _collect, "train": _train, "evaluate": _evaluate}[args.step](args)
+    return 0
+
+
+def _collect(args: argparse.Namespace) -> None:
+    from explorer.judging.collect import collect
+    from explorer.prompts import read_prompts
+
+    items = [item for item in read_prompts(args.prompts) if item.answer] if args.prompts else None
+    pair, drafters = load(args)
+    settings = {"rows": args.rows, "max_new": args.max_new_tokens, "seed": args.seed}
+    collect(pair, drafters, args.data, args.shards, settings, args.exclude, items)
+
+
+def _train(args: argparse.Namespace) -> None:
+    from explorer.engine.judge_head import Card
+    from explorer.engine.registry import find_pair
+    from explorer.judging.card import save, save_readme
+    from explorer.judging.data import read_settings
+    from explorer.judging.evaluate import HEAD, judged, thresholds
+    from explorer.judging.train import Recipe, train
+
+    settings = read_settings(args.data)
+    test, validation, training = _split(args)
+    recipe = Recipe(args.folds, args.recall, args.seed)
+    fit = train(training, validation, recipe)
+    mine = next(
+        one for one in judged(fit.head, test, thresholds(fit.head, validation, recipe.recall)) if one.name == HEAD
+    )
+    data = {"seed": settings["seed"], "training_important": int(training.important.sum())}
+    for name, rows in (("training", training), ("validation", validation), ("test", test)):
+        data |= {name: len(rows), f"{name}_prompts": rows.prompts}
+    metrics = {
+        "auc_folds": fit.aucs[fit.decay],
+        "test_auc": mine.auc,
+        "test_recall": mine.recall,
+        "test_accepted": mine.accepted,
+    }
+    card = Card(
+        tuple(settings["drafts"]), settings["target"], settings["dtype"], len(fit.head.weight),
+        data, recipe.numbers | {"decay": fit.decay}, metrics,
+    )  # fmt: skip
+    save(args.out, fit.head, card)
+    target = find_pair(settings["pair"]).target
+    save_readme(args.out, card, getattr(target, "name", str(target)), settings["drafts"])
+    print(
+        "mean AUC over the folds, by decay: "
+        + ", ".join(f"{decay:g}: {score:.3f}" for decay, score in fit.aucs.items())
+    )
+    print(f"written to {args.out}")
+
+
+def _evaluate(args: argparse.Namespace) -> None:
+    from explorer.config import DecodeConfig
+    from explorer.engine.judge_head import attach, read_judge_head
+    from explorer.engine.registry import default_pair, load_pair
+    from explorer.judging.data import read_folder, rows_of
+    from explorer.judging.evaluate import answers, answers_table, describe, judged, rule_points, table, thresholds
+    from explorer.prompts import read_prompts
+
+    head, card = read_judge_head(args.head)
+    test, validation, _ = _split(args)
+    limits = thresholds(head, validation, card.recipe["recall"])
+    sets = {"held-out prompts": test} | ({args.others.name: rows_of(read_folder(args.others))} if args.others else {})
+    for name, rows in sets.items():
+        print(f"{name}: {describe(rows)}\n\n{table(judged(head, rows, limits))}\n")
+    if not args.answers:
+        return
+    pair = load_pair(args.pair or default_pair(args.device), args.device)
+    attach(pair, args.head)
+    base = DecodeConfig(draft_length=args.draft_length, max_new_tokens=args.max_new_tokens)
+    points, items = rule_points(base, limits), [item for item in read_prompts(args.answers) if item.answer]
+    passes = 0
+    for figures in answers(pair, items, points):
+        if figures is None:
+            passes += 1
+            print(f"\r{passes} target passes", end="", file=sys.stderr)
+    settings = ", ".join(f"{name} {value:.4g}" for name, value in limits.items())
+    print(
+        f"\n{pair.name}, {args.answers.name}, K = {args.draft_length}, at most {args.max_new_tokens} tokens; thresholds: {settings}\n"
+    )
+    print(answers_table(list(points), figures))
+
+
+def _split(args: argparse.Namespace) -> tuple[Rows, Rows, Rows]:
+    """Test, validation and training mismatches: of other prompts each. Raises UserError where there are too few shards."""
+    from explorer.judging.data import read_folder, rows_of
+
+    shards = read_folder(args.data)
+    first, second = args.held_out, args.held_out + args.validation
+    if len(shards) <= second or not first or not args.validation:
+        raise UserError(
+            f"{args.data} holds {len(shards)} shards: of these at least one is for the figures, one for the threshold and one for "
+            "training (--held-out, --validation)"
+        )
+    return rows_of(shards[:first]), rows_of(shards[first:second]), rows_of(shards[second:])
+
+
+def load(args: argparse.Namespace) -> tuple[Pair, list[Drafter]]:
+    """The pair whose target is to have a head, and all drafts that may say something else. Raises UserErrors."""
+    from explorer.engine import loading
+    from explorer.engine.pair import lay_out
+    from explorer.engine.registry import default_pair, find_pair, load_pair
+    from explorer.judging.labels import Drafter
+    from explorer.pacer.sides import read_draft
+
+    name = args.pair or default_pair(args.device)
+    pair = load_pair(name, args.device)
+    drafters, where = [Drafter.of(pair)], loading.placement(args.device, None)
+    for other in args.drafts:
+        known = find_pair(other)
+        if known.target != find_pair(name).target or known.cross_tokenizer:
+            raise UserError(f"{other} has another target or vocabulary than {name}: its draft cannot be judged beside")
+        draft = lay_out(read_draft(known, where), pair.vocab_size, "quantized" if where.packed else None)
+        drafters.append(Drafter(known.name, draft, None))
+    return pair, drafters
+
+
+def _shards(text: str) -> range:
+    start, stop = text.split(":")
+    return range(int(start), int(stop))

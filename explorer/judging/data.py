@@ -1,0 +1,133 @@
+"""Labelled mismatches on disk: a shard holds the texts of some prompts, every mismatch with its outcome, and the target's states."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+
+from explorer.errors import UserError
+from explorer.prompts import PromptItem
+from explorer.schema import parse_json, read, write
+
+
+@dataclass(frozen=True, slots=True)
+class Mismatch:
+    """One drafted token in the place of the target's own choice, and what became of the answer. All figures are the target's."""
+
+    position: int  # in the greedy text, 0-based
+    token: int
+    drafts: tuple[str, ...]  # the pairs whose draft says so
+    important: bool  # whether the answer is no longer right once it stands there
+    text: str  # up to where that was settled
+    prob: float  # of the token
+    gap: float  # log-probability of the target's choice above it, nats
+    rank: int | None
+    entropy: float  # over the full vocabulary, divided by ln V
+    divergence: float  # KL(target || draft) for the first of the drafts, nats
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """A prompt that greedy decoding answers rightly, with its labelled mismatches."""
+
+    item: PromptItem
+    text: str  # the greedy answer
+    mismatches: tuple[Mismatch, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """Prompts with the target's states after each mismatched token."""
+
+    asked: int  # prompts, those that greedy decoding answers wrongly too
+    settled: int  # mismatches left out because the answer stood before them
+    texts: tuple[Labelled, ...]
+    states: Tensor  # [mismatches, d], float32, in the order of the texts
+
+
+def shard_path(folder: Path, index: int) -> Path:
+    return folder / f"shard-{index:05}.safetensors"
+
+
+def shard_paths(folder: Path) -> list[Path]:
+    return sorted(folder.glob("shard-*.safetensors"))
+
+
+def write_shard(path: Path, shard: Shard) -> None:
+    """One file, complete or not there."""
+    words = {"asked": shard.asked, "settled": shard.settled, "texts": write(shard.texts)}
+    part = path.with_suffix(f".part{os.getpid()}")
+    save_file({"states": shard.states.contiguous()}, part, metadata={"texts": json.dumps(words, allow_nan=False)})
+    os.replace(part, path)
+
+
+def read_shard(path: Path) -> Shard:
+    """Raises UserError where the file is not a shard, whole."""
+    try:
+        with safe_open(path, "pt") as file:
+            words, states = parse_json(file.metadata()["texts"]), file.get_tensor("states")
+        texts = read(tuple[Labelled, ...], words["texts"])
+        if len(states) != sum(len(text.mismatches) for text in texts) or not bool(torch.isfinite(states).all()):
+            raise ValueError("states and mismatches do not belong together")
+        return Shard(read(int, words["asked"]), read(int, words["settled"]), texts, states)
+    except (SafetensorError, KeyError, TypeError, ValueError) as error:
+        raise UserError(f"{path} is damaged ({error}): delete it, and collect again what is missing") from None
+
+
+def read_folder(folder: Path) -> list[Shard]:
+    """All shards of a collection, in order; raises UserError where there are none."""
+    shards = [read_shard(path) for path in shard_paths(folder)]
+    if not any(shard.texts for shard in shards):
+        raise UserError(f"{folder} holds no labelled mismatches: run `judge-head collect` first")
+    return shards
+
+
+def read_settings(folder: Path) -> dict[str, Any]:
+    """What a collection was made with; raises UserError where the folder holds none."""
+    path = folder / "settings.json"
+    if not path.is_file():
+        raise UserError(f"{folder} holds no collection: run `judge-head collect` first")
+    settings = parse_json(path.read_bytes())
+    if not isinstance(settings, dict):
+        raise UserError(f"{path} is damaged: delete it, and collect again with the same settings")
+    return settings
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Mismatches as a table: what training and evaluation work on."""
+
+    states: Tensor  # [n, d]
+    important: Tensor  # [n], bool
+    groups: Tensor  # [n]: which prompt each belongs to
+    mismatches: tuple[Mismatch, ...]
+    items: tuple[PromptItem, ...]  # one each, as `mismatches`
+
+    def __len__(self) -> int:
+        return len(self.mismatches)
+
+    @property
+    def prompts(self) -> int:
+        return len(self.groups.unique())
+
+
+def rows_of(shards: Sequence[Shard]) -> Rows:
+    """All mismatches of some shards; prompts are numbered through."""
+    texts = [text for shard in shards for text in shard.texts]
+    mismatches = tuple(mismatch for text in texts for mismatch in text.mismatches)
+    return Rows(
+        states=torch.cat([shard.states for shard in shards]),
+        important=torch.tensor([mismatch.important for mismatch in mismatches], dtype=torch.bool),
+        groups=torch.tensor([index for index, text in enumerate(texts) for _ in text.mismatches], dtype=torch.long),
+        mismatches=mismatches,
+        items=tuple(text.item for text in texts for _ in text.mismatches),
+    )
