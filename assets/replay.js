@@ -47,8 +47,6 @@ function addToSpan(span, verdicts, tokens) {
 }
 
 const tauOf = (span) => (span.passes ? span.tokens / span.passes : null);
-const refusedIn = (span) =>
-  Object.entries(span.counts).reduce((sum, [verdict, count]) => sum + (verdict.startsWith("rejected") ? count : 0), 0);
 
 // Tokens a round emits under another judgement: what it commits, up to a stop id. Stop strings are not looked for again.
 function emittedUnder(run, round, judged) {

@@ -45,8 +45,14 @@ class Knob:
 
     @property
     def full_help(self) -> str:
-        """The help with what every choice means, for where only one text can stand."""
-        return " ".join([self.help, *(f"{choice}: {line}" for choice, line in self.lines.items())])
+        """The help with what every choice means, the unit and the needs, for where only one text can stand."""
+        said = [self.help, *(f"{choice}: {line}" for choice, line in self.lines.items())]
+        said += [f"In {self.unit}."] if self.unit else []
+        for need in self.needs:
+            if need not in _DRAFTS:
+                holds = (f"{name} {', '.join(choices) or 'above 0'}" for name, choices in need.items())
+                said.append(f"Only with {' or '.join(holds)}.")
+        return " ".join(said)
 
     @property
     def range_text(self) -> str:

@@ -46,6 +46,8 @@ def test_every_choice_is_explained_and_every_need_is_a_choice_of_another_knob():
     # Its lines are of the policies under which it has an effect.
     assert {"length": tuple(table["threshold"].lines)} in table["threshold"].needs
     assert {name for name, knob in table.items() if {"rule": ("fly",)} in knob.needs} == set(LOOSE_RULES["fly"].knobs)
+    assert table["kl_limit"].full_help.endswith("In nats. Only with rule kl.")
+    assert table["phrase_length"].full_help.endswith("Only with phrases above 0 or drafter model+phrases.")
 
 
 def test_what_has_no_effect_is_never_refused():
