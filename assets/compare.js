@@ -2,16 +2,12 @@
 
 const SIDES = [TEXT.own, "A", "B"];
 const BUSY = ["preparing", "loading", "warming", "running"];
-const REFUSED = (counts) => Object.entries(counts).reduce((sum, [name, count]) => sum + (name.startsWith("rejected") ? count : 0), 0);
 
-let head = null, headLine = "", offset = 0, phase = "idle", side = 0;
+let head = null, phase = "idle", side = 0;
 let sides = [], apart, gap = null; // sides: {run, parting, strip}; parting null: none, undefined: not known yet
 
 const origin = make("p", "origin");
-const status = make("span", "status-text", TEXT.idle);
-const spoken = make("span", "sr-only");
-spoken.setAttribute("role", "status");
-spoken.setAttribute("aria-live", "polite");
+const status = makeStatus(TEXT.idle);
 const notes = make("div", "run-notes");
 const legend = make("ul", "shape-key compare-legend", ...Object.entries(TEXT.kinds).map(([kind, words]) => {
   const sample = make("span", `tok ${kind}`, words.name);
@@ -24,7 +20,7 @@ const empty = make("p", "empty", TEXT.empty);
 const textsPart = make("section", "compare-texts");
 const partingsPart = make("section", "compare-partings");
 const figuresPart = make("section", "compare-figures");
-const root = make("div", "run-view tune-view", origin, make("div", "toolbar", make("span", "status", make("span", "status-dot"), status), spoken), notes, empty, partingsPart, textsPart, figuresPart);
+const root = make("div", "run-view tune-view", origin, make("div", "toolbar", ...status.parts), notes, empty, partingsPart, textsPart, figuresPart);
 element.append(root);
 textsPart.hidden = partingsPart.hidden = figuresPart.hidden = true;
 
@@ -50,16 +46,8 @@ function begin(event) {
   tell(true);
 }
 
-function sync() {
-  const value = props.value;
-  if (typeof value !== "string" || !value) return;
-  const end = value.indexOf("\n");
-  const first = value.slice(0, end);
-  if (first !== headLine) { headLine = first; offset = end + 1; begin(JSON.parse(first)); }
-  if (offset >= value.length) return;
-  for (const text of value.slice(offset).split("\n")) if (text) take(JSON.parse(text));
-  offset = value.length;
-}
+const read = makeReader(begin, take);
+const sync = () => read(props.value);
 
 function take(event) {
   const mine = sides[side];
@@ -91,14 +79,11 @@ function take(event) {
 
 function tell(aloud, message) {
   root.dataset.phase = BUSY.includes(phase) ? "running" : phase;
-  status.textContent = TEXT.phases[phase] + (message ? ": " + message : "");
-  if (aloud) spoken.textContent = status.textContent;
+  status.tell(TEXT.phases[phase] + (message ? ": " + message : ""), aloud);
 }
 
 function drawOrigin(provenance) {
-  const formats = say(TEXT.dtypes, { target: provenance.dtype.target, draft: provenance.dtype.draft ?? provenance.dtype.target });
-  const day = new Date(provenance.date).toLocaleDateString(TEXT.locale, { dateStyle: "medium", timeZone: "UTC" });
-  origin.replaceChildren(...[head.title, formats, provenance.device, day].map((text) => make("span", "", text)));
+  origin.replaceChildren(...[head.title, ...madeBy(provenance, TEXT.dtypes)].map((text) => make("span", "", text)));
 }
 
 // Texts --------------------------------------------------------------------------------------------------------------
@@ -148,17 +133,17 @@ function drawPartings() {
 // Figures ------------------------------------------------------------------------------------------------------------
 
 const KNOBS = Object.keys(TEXT.knobs);
-const knobValue = (value) => (typeof value === "number" ? short(value) : TEXT.values[value] ?? String(value));
+const knobValue = (name, value) => (typeof value === "number" ? short(value) : TEXT.values[value] ?? TEXT.choices[name]?.[value] ?? String(value));
 
 // The settings of its rule, where the loose rule has any.
 function pointOf(config) {
   if (config.rule === "fly") return [`θ ${short(config.theta)}`, `W ${config.window}`];
-  return (RULES[config.rule]?.knobs ?? []).map((name) => `${TEXT.knobs[name]} ${knobValue(config[name])}`);
+  return (RULES[config.rule]?.knobs ?? []).map((name) => `${TEXT.knobs[name]} ${knobValue(name, config[name])}`);
 }
 
 function settingsOf(config) {
   if (config.rule === "autoregressive") return "";
-  const parts = [knobValue(config.rule), ...pointOf(config), `K ${config.draft_length}`, ...(config.length === "fixed" ? [] : [config.length]), ...(config.drafter === "model" ? [] : [config.drafter]),
+  const parts = [knobValue("rule", config.rule), ...pointOf(config), `K ${config.draft_length}`, ...(config.length === "fixed" ? [] : [TEXT.choices.length[config.length]]), ...(config.drafter === "model" ? [] : [TEXT.choices.drafter[config.drafter]]),
     ...(config.phrases ? [`${TEXT.knobs.phrases} ${config.phrases}`] : []), ...(config.drafter === "features" && config.tree ? [`${TEXT.knobs.tree} ${config.tree}`] : []), ...(config.schedule === "pearl" ? ["PEARL"] : [])];
   return parts.join(", ");
 }
@@ -180,7 +165,7 @@ function drawFigures() {
   ];
   const [, a, b] = head.configs;
   const differing = KNOBS.filter((name) => a[name] !== b[name] && (matters(a, name) || matters(b, name)));
-  const settings = differing.map((name) => [TEXT.knobs[name], ["", ...[a, b].map((config) => (matters(config, name) ? knobValue(config[name]) : "–"))]]);
+  const settings = differing.map((name) => [TEXT.knobs[name], ["", ...[a, b].map((config) => (matters(config, name) ? knobValue(name, config[name]) : "–"))]]);
   const most = Math.max(...shown.map((end) => totalOf(end.summary.seconds)));
   figuresPart.replaceChildren(
     make("h3", "", words.title),
@@ -198,11 +183,8 @@ function drawFigures() {
 
 const totalOf = (seconds) => SECONDS.reduce((sum, name) => sum + seconds[name], 0);
 
-function sideTable(rows) {
-  const cell = (tag, text, scope) => { const node = make(tag, "", text); if (scope) node.scope = scope; return node; };
-  return make("div", "data-scroll", make("table", "data", make("thead", "", make("tr", "", ...[TEXT.figures.name, ...SIDES].map((text) => cell("th", text, "col")))),
-    make("tbody", "", ...rows.map(([name, values]) => make("tr", values[1] === values[2] ? "" : "moved", cell("th", name, "row"), ...values.map((value) => cell("td", value)))))));
-}
+const sideTable = (rows) => dataTable([TEXT.figures.name, ...SIDES], rows.map(([name, values]) => [name, ...values]),
+  (index) => (rows[index][1][1] === rows[index][1][2] ? "" : "moved"));
 
 watch("value", sync);
 sync();

@@ -83,6 +83,40 @@ function svg(tag, attributes = {}, ...children) {
   return node;
 }
 
+// A text of a picture.
+function svgText(x, y, text, attributes = {}) {
+  const node = svg("text", { x, y, ...attributes });
+  node.textContent = text;
+  return node;
+}
+
+// The path of a disc.
+const disc = (x, y, r) => `M${x - r} ${y}a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0z`;
+
+// The two axes of a chart.
+const axes = (left, top, right, bottom) => svg("path", { d: `M${left} ${top}V${bottom}H${right}`, class: "trade-axis" });
+
+function cell(tag, content, scope) {
+  const node = make(tag, "", content);
+  if (scope) node.scope = scope;
+  return node;
+}
+
+// A table: its heads, rows of which the first cell is the head, and the class of a row by its index.
+function dataTable(heads, rows, classOf = () => "") {
+  const shown = (value) => (value instanceof Node ? value : String(value));
+  return make("div", "data-scroll", make("table", "data", make("thead", "", make("tr", "", ...heads.map((head) => cell("th", head, "col")))),
+    make("tbody", "", ...rows.map(([first, ...rest], index) =>
+      make("tr", classOf(index), cell("th", shown(first), "row"), ...rest.map((value) => cell("td", shown(value))))))));
+}
+
+// Where and when a run was made: the number formats of both models, the device, the day.
+function madeBy({ dtype, device, date }, words) {
+  const { target, draft } = dtype;
+  return [draft === undefined || draft === target ? target : say(words, { target, draft }), device,
+    new Date(date).toLocaleDateString(TEXT.locale, { dateStyle: "medium", timeZone: "UTC" })];
+}
+
 function button(className, label, onClick) {
   const node = make("button", className, label);
   node.type = "button";

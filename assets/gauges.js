@@ -2,7 +2,6 @@
 
 const PLOT_HEIGHT = 118;
 // A shape for each verdict, as a path around (x, y) of a size: never by colour alone.
-const disc = (x, y, r) => `M${x - r} ${y}a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0z`;
 const SHAPES = {
   deferred: (x, y, d) => disc(x, y, d * 0.42),
   relaxed: (x, y, d) => `M${x} ${y - d * 0.46}l${d * 0.46} ${d * 0.46}l${-d * 0.46} ${d * 0.46}l${-d * 0.46} ${-d * 0.46}z`,
@@ -173,7 +172,7 @@ function flatCurves() {
   const at = (n) => (Math.log(n) / Math.log(1000)) * (W - 60) + 30;
   const curve = (value) => Array.from({ length: 121 }, (_, i) => 1000 ** (i / 120)).map((n, i) => `${i ? "L" : "M"}${at(n).toFixed(1)} ${(H - 22 - value(n) * 90).toFixed(1)}`).join("");
   const top3 = (n) => (n < 3 ? Math.log(n) : (3 / n) * Math.log(n));
-  const label = (x, y, text, name) => { const node = svg("text", { x, y, class: name }); node.textContent = text; return node; };
+  const label = (x, y, text, name) => svgText(x, y, text, { class: name });
   return svg("svg", { viewBox: `0 0 ${W} ${H}`, class: "curves", role: "img", "aria-label": TEXT.gauges.why_axis },
     svg("path", { class: "axis", d: `M30 ${H - 22}H${W - 30}` }),
     svg("path", { class: "curve-top3", d: curve(top3) }), svg("path", { class: "curve-normalized", d: curve((n) => Math.log(n) / Math.log(V)) }),

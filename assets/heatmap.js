@@ -28,11 +28,7 @@ function makeHeatMap(figure, { onPick }) {
     picture.setAttribute("width", width);
     picture.setAttribute("height", height);
     cells = new Map();
-    const text = (x, y, value, anchor) => {
-      const node = svg("text", { x, y, "text-anchor": anchor, class: "heat-axis", "aria-hidden": "true" });
-      node.textContent = value;
-      return node;
-    };
+    const text = (x, y, value, anchor) => svgText(x, y, value, { "text-anchor": anchor, class: "heat-axis", "aria-hidden": "true" });
     picture.replaceChildren(
       svg("defs", {}, svg("pattern", { id: hatch, width: 7, height: 7, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
         svg("path", { d: "M0 0V7", class: "heat-hatch" }))),

@@ -23,7 +23,9 @@ function replay(run, settings) {
   const exact = newSpan(), counterfactual = newSpan();
   const rounds = run.rounds.map((round) => {
     const judged = judge(round.match, round.entropy[settings.entropy].slice(0, round.size), settings, round.guarded, round.evidence);
-    const changed = judged.kept !== round.judged.kept;
+    // Both begin with the same tokens, and a text that ended among those ends there again.
+    const alike = Math.min(judged.kept, round.judged.kept);
+    const changed = judged.kept !== round.judged.kept && round.emitted > alike;
     const behind = first !== null;
     addToSpan(behind ? counterfactual : exact, judged.verdicts, changed ? emittedUnder(run, round, judged) : round.emitted);
     if (changed && !behind) first = round.index;
@@ -45,8 +47,6 @@ function addToSpan(span, verdicts, tokens) {
 }
 
 const tauOf = (span) => (span.passes ? span.tokens / span.passes : null);
-const refusedIn = (span) =>
-  Object.entries(span.counts).reduce((sum, [verdict, count]) => sum + (verdict.startsWith("rejected") ? count : 0), 0);
 
 // Tokens a round emits under another judgement: what it commits, up to a stop id. Stop strings are not looked for again.
 function emittedUnder(run, round, judged) {

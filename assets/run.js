@@ -82,6 +82,10 @@ function readTree(columns, drafted) {
 // The token that a round commits at a position under a judgement: a kept drafted one, or behind them the target's own.
 const committedAt = (round, position, judged) => (position < judged.kept ? round.drafted[position] : round.choice[position]);
 
+// How many tokens were refused, of counts by verdict.
+const refusedIn = (counts) =>
+  Object.entries(counts).reduce((sum, [verdict, count]) => sum + (verdict.startsWith("rejected") ? count : 0), 0);
+
 // Whether what PEARL's draft made ahead stands: all of the draft kept, and the first token ahead the target's own.
 const goesOn = (round) => round.judged.cut === null && round.ahead[0] === round.choice[round.size];
 

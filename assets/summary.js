@@ -94,12 +94,6 @@ function columnChart(columns, most) {
   return chart;
 }
 
-function dataTable(heads, rows) {
-  const cell = (tag, text, scope) => { const node = make(tag, "", String(text)); if (scope) node.scope = scope; return node; };
-  return make("div", "data-scroll", make("table", "data", make("thead", "", make("tr", "", ...heads.map((head) => cell("th", head, "col")))),
-    make("tbody", "", ...rows.map(([first, ...rest]) => make("tr", "", cell("th", first, "row"), ...rest.map((value) => cell("td", value)))))));
-}
-
 function fidelity(s, words) {
   const against = s.fidelity;
   if (!against) return [];

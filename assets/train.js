@@ -1,20 +1,12 @@
 // The Train tab's view: reads the growing text of a training (explorer/ui/training.py) and draws loss and calibration as they come.
 
 const BUSY = ["preparing", "loading", "collecting", "training", "choosing"];
-const disc = (x, y, r) => `M${x - r} ${y}a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0z`;
 
-let head = null, headLine = "", offset = 0, phase = "idle";
+let head = null, phase = "idle";
 let steps = [], epochs = [], outcome = null, used = false;
 
 const origin = make("p", "origin");
-const bar = make("progress", "tune-bar");
-bar.setAttribute("aria-label", TEXT.progress);
-bar.max = 1;
-bar.hidden = true;
-const status = make("span", "tune-status", TEXT.idle);
-const spoken = make("span", "sr-only");
-spoken.setAttribute("role", "status");
-spoken.setAttribute("aria-live", "polite");
+const status = makeStatus(TEXT.idle, TEXT.progress);
 const collected = make("p", "quiet train-collected");
 const empty = make("p", "empty", TEXT.empty);
 const use = button("primary", TEXT.use, () => trigger("use"));
@@ -29,12 +21,11 @@ const figuresPart = make("section", "train-figures");
 const replayedPart = make("section", "train-replayed");
 const what = make("section", "train-what", make("h3", "", TEXT.what.title), make("p", "", TEXT.what.text));
 const root = make("div", "run-view tune-view train-view", origin,
-  make("div", "toolbar tune-toolbar", make("span", "status", make("span", "status-dot"), status), bar, spoken),
+  make("div", "toolbar tune-toolbar", ...status.parts),
   collected, empty, acts, charts, replayedPart, figuresPart, what);
 element.append(root);
 
 const busy = () => BUSY.includes(phase);
-const duration = (seconds) => (seconds < 90 ? say(TEXT.seconds, { count: Math.max(1, Math.round(seconds)) }) : say(TEXT.minutes, { count: Math.round(seconds / 60) }));
 
 // Reading ------------------------------------------------------------------------------------------------------------
 
@@ -42,21 +33,15 @@ function begin(event) {
   head = event;
   phase = "preparing";
   steps = []; epochs = []; outcome = null;
-  bar.value = 0;
+  status.reach(0);
   collected.textContent = "";
   origin.replaceChildren(...[head.title, say(TEXT.rules[head.rule], { theta: short(head.theta), window: head.window })].map((text) => make("span", "", text)));
   tell(TEXT.phases.preparing, true);
 }
 
+const read = makeReader(begin, take);
 function sync() {
-  const value = props.value;
-  if (typeof value === "string" && value) {
-    const end = value.indexOf("\n");
-    const first = value.slice(0, end);
-    if (first !== headLine) { headLine = first; offset = end + 1; begin(JSON.parse(first)); }
-    if (offset < value.length) for (const text of value.slice(offset).split("\n")) if (text) take(JSON.parse(text));
-    offset = Math.max(offset, value.length);
-  }
+  read(props.value);
   draw();
 }
 
@@ -67,26 +52,23 @@ function take(event) {
   if (event.used !== undefined) used = event.used;
   else if (event.after !== undefined) {
     epochs.push(event);
-    if (event.after) say_(say(TEXT.loss.now, { epoch: event.after, loss: number(event.figures.loss_held_out, 3) }));
+    if (event.after) status.speak(say(TEXT.loss.now, { epoch: event.after, loss: number(event.figures.loss_held_out, 3) }));
   } else if (event.trained) outcome = event;
   else if (event.step) {
     steps.push(event);
-    bar.value = event.done;
+    status.reach(event.done);
     tell(say(TEXT.steps, { epoch: Math.min(head.epochs, Math.floor(event.epoch) + 1), all: head.epochs, loss: number(event.loss, 3) }) + left(TEXT.left), before !== phase);
   } else if (phase === "collecting") {
     if (event.collected) collected.textContent = say(TEXT.collected, { texts: event.collected, all: head.texts, rows: event.rows, share: percent(event.agree) });
-    bar.value = event.done;
+    status.reach(event.done);
     tell(TEXT.phases.collecting + left(TEXT.left_collecting), before !== phase || event.collected);
   } else if (event.phase) tell(TEXT.phases[phase] + (event.message ? ": " + event.message : ""), true);
 }
 
-let spokenAt = 0;
-const say_ = (text) => { spokenAt = Date.now(); spoken.textContent = text; };
 function tell(text, always) {
   root.dataset.phase = busy() ? "running" : phase;
-  bar.hidden = !busy();
-  status.textContent = text;
-  if (always || Date.now() - spokenAt > 5000) say_(text);
+  status.busy(busy());
+  status.tell(text, always);
 }
 
 // Drawing ------------------------------------------------------------------------------------------------------------
@@ -117,7 +99,7 @@ function drawOutcome() {
       [words.names[one.policy] ?? one.policy, one.setting, number(one.speed, 1), number(one.tau), number(one.drafted_per_round, 1)])));
 }
 
-const label = (x, y, text, anchor = "middle") => { const node = svg("text", { x, y, "text-anchor": anchor }); node.textContent = text; return node; };
+const label = (x, y, text, anchor = "middle") => svgText(x, y, text, { "text-anchor": anchor });
 const path = (points) => points.map(([x, y], index) => `${index ? "L" : "M"}${x.toFixed(1)} ${y.toFixed(1)}`).join("");
 
 // Loss over epochs: every step of training as a line, the held-out texts as discs.
@@ -137,7 +119,7 @@ function makeLoss() {
     const every = Math.ceil(head.epochs / Math.max(1, Math.floor(width / 60)));
     picture.setAttribute("width", width);
     picture.replaceChildren(
-      svg("path", { d: `M${LEFT} ${TOP}V${HEIGHT - BOTTOM}H${width - RIGHT}`, class: "trade-axis" }),
+      axes(LEFT, TOP, width - RIGHT, HEIGHT - BOTTOM),
       ...[0, 0.25, 0.5, 0.75, 1].map((share) => label(LEFT - 6, y(share * most) + 4, (share * most).toFixed(2), "end")),
       ...Array.from({ length: head.epochs + 1 }, (_, epoch) => epoch).filter((epoch) => epoch % every === 0).map((epoch) => label(x(epoch), HEIGHT - BOTTOM + 17, String(epoch))),
       svg("path", { d: path(steps.map((one) => [x(one.epoch), y(one.loss)])), class: "train-steps" }),
@@ -169,7 +151,7 @@ function makeCalibration() {
     const discs = (bins, name) => bins.map(([, , count, predicted, kept]) => svg("path", { d: disc(x(predicted), y(kept), 2.5 + 9 * Math.sqrt(count / most)), class: name }));
     picture.setAttribute("width", width);
     picture.replaceChildren(
-      svg("path", { d: `M${LEFT} ${TOP}V${HEIGHT - BOTTOM}H${width - RIGHT}`, class: "trade-axis" }),
+      axes(LEFT, TOP, width - RIGHT, HEIGHT - BOTTOM),
       svg("path", { d: `M${x(0)} ${y(0)}L${x(1)} ${y(1)}`, class: "trade-one" }),
       ...[0, 0.5, 1].flatMap((share) => [label(x(share), HEIGHT - BOTTOM + 15, String(share)), label(LEFT - 6, y(share) + 4, String(share), "end")]),
       label(x(0.5), HEIGHT - 4, words.axis_x), label(LEFT + 8, TOP + 8, words.axis_y, "start"),

@@ -10,7 +10,6 @@ const FIGURES = [
   { name: "nats_per_token", tone: "far", form: (value) => signed(value, 3), scale: (values) => [0, Math.min(-choice.limit[0], ...values)] },
   { name: "right", tone: "good", form: (value) => String(value), scale: spreadOf },
 ].map((figure) => ({ ...figure, title: TEXT.figures[figure.name] }));
-const disc = (x, y, r) => `M${x - r} ${y}a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0z`;
 const BUSY = ["preparing", "loading", "running", "measuring"];
 
 // From the least to the most, but never over less than a fifth of the most: what is nearly level looks level.
@@ -21,19 +20,12 @@ function spreadOf(values) {
 
 function percent0(value) { return value === 0 ? "0" : percent(value); }
 
-let head = null, headLine = "", offset = 0, phase = "idle";
+let head = null, phase = "idle";
 let figures = null, runs = [], sizes = [], cost = null, choice = null, measured = {}, through = 0;
 let picked = null, length = null; // the point on show, null: the recommended one; the draft length whose maps are on show
 
 const origin = make("p", "origin");
-const bar = make("progress", "tune-bar");
-bar.setAttribute("aria-label", TEXT.progress);
-bar.max = 1;
-bar.hidden = true;
-const status = make("span", "tune-status", TEXT.idle);
-const spoken = make("span", "sr-only");
-spoken.setAttribute("role", "status");
-spoken.setAttribute("aria-live", "polite");
+const status = makeStatus(TEXT.idle, TEXT.progress);
 const lengthChoice = make("div", "tune-lengths");
 lengthChoice.setAttribute("role", "group");
 lengthChoice.setAttribute("aria-label", TEXT.lengths);
@@ -49,7 +41,7 @@ const costPart = make("section", "tune-cost");
 const tablePart = make("details", "tune-table");
 const empty = make("p", "empty", TEXT.empty);
 const results = make("div", "tune-results", mapsPart, make("div", "tune-choice", pointPart, tradePart), loosePart, textPart, costPart, tablePart);
-const root = make("div", "run-view tune-view", origin, make("div", "toolbar tune-toolbar", make("span", "status", make("span", "status-dot"), status), bar, spoken), empty, results);
+const root = make("div", "run-view tune-view", origin, make("div", "toolbar tune-toolbar", ...status.parts), empty, results);
 element.append(root);
 const trade = makeTrade();
 results.hidden = true;
@@ -75,7 +67,7 @@ function begin(event) {
   results.hidden = true;
   empty.hidden = false;
   empty.textContent = TEXT.waiting;
-  bar.value = 0;
+  status.reach(0);
   drawOrigin(null);
   lengthChoice.hidden = head.lengths.length < 2;
   lengthChoice.replaceChildren(...head.lengths.map((one) => {
@@ -96,17 +88,8 @@ function shapeMaps() {
   for (const node of lengthChoice.children) node.setAttribute("aria-pressed", String(+node.dataset.length === length));
 }
 
-function sync() {
-  const value = props.value;
-  if (typeof value !== "string" || !value) return;
-  const end = value.indexOf("\n");
-  const first = value.slice(0, end);
-  if (first !== headLine) { headLine = first; offset = end + 1; begin(JSON.parse(first)); }
-  if (offset >= value.length) return;
-  for (const text of value.slice(offset).split("\n")) if (text) take(JSON.parse(text));
-  offset = value.length;
-  draw();
-}
+const read = makeReader(begin, take);
+function sync() { if (read(props.value)) draw(); }
 
 function take(event) {
   if (event.done) {
@@ -114,7 +97,7 @@ function take(event) {
     figures = event.figures;
     runs.push(event.runs);
     ({ sizes, cost } = event);
-    bar.value = through / head.prompts.length;
+    status.reach(through / head.prompts.length);
     tell(say(TEXT.through, { done: through, all: head.prompts.length }), true);
   } else if (event.choice !== undefined) {
     choice = { ...event, outside: new Set(event.outside) };
@@ -135,19 +118,15 @@ function take(event) {
   }
 }
 
-const duration = (seconds) => (seconds < 90 ? say(TEXT.seconds, { count: Math.max(1, Math.round(seconds)) }) : say(TEXT.minutes, { count: Math.round(seconds / 60) }));
-
-let spokenAt = 0;
 function tell(text, always) {
   root.dataset.phase = busy() ? "running" : phase === "measured" ? "done" : phase;
-  bar.hidden = !busy();
-  status.textContent = text;
-  if (always || Date.now() - spokenAt > 5000) { spokenAt = Date.now(); spoken.textContent = text; }
+  status.busy(busy());
+  status.tell(text, always);
 }
 
 function drawOrigin(end) {
   const parts = [head.title, TEXT.measure[head.measure], say(TEXT.budget, { tokens: head.tokens })];
-  if (end?.device) parts.push(say(TEXT.dtypes, { target: end.dtype.target, draft: end.dtype.draft ?? end.dtype.target }), end.device, new Date(end.date).toLocaleDateString(TEXT.locale, { dateStyle: "medium", timeZone: "UTC" }));
+  if (end?.device) parts.push(...madeBy(end, TEXT.dtypes));
   origin.replaceChildren(...parts.map((text) => make("span", "", text)));
 }
 
@@ -209,7 +188,7 @@ function act(name, label, onClick, disabled) {
 function nameOf(point) {
   const { settings } = head.points[point], words = TEXT.point;
   if (settings.rule === "autoregressive") return words.plain;
-  const tail = [...(settings.drafter === "model" ? [] : [TEXT.drafters[settings.drafter]]), ...(settings.length === "fixed" ? [] : [settings.length])];
+  const tail = [...(settings.drafter === "model" ? [] : [TEXT.choices.drafter[settings.drafter]]), ...(settings.length === "fixed" ? [] : [TEXT.choices.length[settings.length]])];
   const name = settings.rule === "exact" ? say(words.exact, { length: settings.draft_length }) : say(words.fly, { theta: short(settings.theta), window: settings.window, length: settings.draft_length });
   return [name, ...tail].join(", ");
 }
@@ -235,7 +214,7 @@ function makeTrade() {
     const top = Math.max(1.2, ...all.map((one) => one.y)) * 1.08;
     const x = (value) => LEFT + ((value - least * 1.04) / (most - least * 1.04)) * (width - LEFT - RIGHT);
     const y = (value) => HEIGHT - BOTTOM - (value / top) * (HEIGHT - BOTTOM - TOP);
-    const label = (at, down, text, anchor = "middle") => { const node = svg("text", { x: at, y: down, "text-anchor": anchor }); node.textContent = text; return node; };
+    const label = (at, down, text, anchor = "middle") => svgText(at, down, text, { "text-anchor": anchor });
     const limit = x(-choice.limit[0]);
     const kind = (one) => (one.settings.drafter === "lookup" ? "lookup" : one.settings.rule);
     picture.setAttribute("width", width);
@@ -243,7 +222,7 @@ function makeTrade() {
       svg("rect", { x: LEFT, y: TOP, width: Math.max(0, limit - LEFT), height: HEIGHT - BOTTOM - TOP, class: "trade-beyond" }),
       svg("path", { d: `M${limit} ${TOP}V${HEIGHT - BOTTOM}`, class: "trade-limit" }),
       svg("path", { d: `M${LEFT} ${y(1)}H${width - RIGHT}`, class: "trade-one" }),
-      svg("path", { d: `M${LEFT} ${TOP}V${HEIGHT - BOTTOM}H${width - RIGHT}`, class: "trade-axis" }),
+      axes(LEFT, TOP, width - RIGHT, HEIGHT - BOTTOM),
       ...[0, 0.5, 1, 1.5, 2, 2.5, 3, 4, 5].filter((value) => value < top).map((value) => label(LEFT - 6, y(value) + 4, value + "×", "end")),
       ...[least, 0].map((value) => label(x(value), HEIGHT - BOTTOM + 15, signed(value, 2))),
       label(limit, HEIGHT - BOTTOM + 29, say(words.limit, { nats: choice.limit[0] })),
@@ -317,16 +296,14 @@ function drawTable(point) {
   const forms = { tau: number, tokens_per_second_modelled: (v) => number(v, 1), times_plain_modelled: number, loosened_share: percent0, nats_per_token: (v) => signed(v, 3) };
   if (!tablePart.firstChild) tablePart.append(make("summary", "", make("h3", "", words.title)), make("div", "data-scroll"));
   if (!tablePart.open) return;
-  const cell = (tag, child, scope) => { const node = make(tag, "", child); if (scope) node.scope = scope; return node; };
   const focused = document.activeElement?.dataset?.row;
-  tablePart.lastChild.replaceChildren(make("table", "data", make("thead", "", make("tr", "", ...[words.point, ...names.map((name) => TEXT.figures[name]), words.note].map((text) => cell("th", text, "col")))),
-    make("tbody", "", ...figures.map((one, index) => {
-      const pickRow = button("round-link", nameOf(index), () => pick(index));
-      pickRow.dataset.row = index;
-      pickRow.setAttribute("aria-pressed", String(index === point));
-      const note = [index === choice.choice ? words.chosen : "", choice.outside.has(index) ? words.outside : ""].filter(Boolean).join(", ");
-      return make("tr", index === point ? "now" : "", cell("th", pickRow, "row"), ...names.map((name) => cell("td", (forms[name] ?? String)(one[name]))), cell("td", note));
-    }))));
+  tablePart.lastChild.replaceWith(dataTable([words.point, ...names.map((name) => TEXT.figures[name]), words.note], figures.map((one, index) => {
+    const pickRow = button("round-link", nameOf(index), () => pick(index));
+    pickRow.dataset.row = index;
+    pickRow.setAttribute("aria-pressed", String(index === point));
+    const note = [index === choice.choice ? words.chosen : "", choice.outside.has(index) ? words.outside : ""].filter(Boolean).join(", ");
+    return [pickRow, ...names.map((name) => (forms[name] ?? String)(one[name])), note];
+  }), (index) => (index === point ? "now" : "")));
   if (focused !== undefined) tablePart.querySelector(`[data-row="${focused}"]`)?.focus();
 }
 tablePart.addEventListener("toggle", () => { if (figures && choice) drawTable(shownPoint()); });

@@ -12,7 +12,7 @@ const STREAM_DRAW = 250, PLAY_STEP = 900; // ms
 const BUSY = ["preparing", "loading", "running", "baseline"];
 
 let run = newRun(null), before = null; // before: the finished run of the same prompt that this one is compared with
-let headLine = "", offset = 0, kinds = TEXT.kinds, counts = {}, top = {};
+let kinds = TEXT.kinds, counts = {}, top = {};
 let moved = null; // what the controls say, once they say anything since the run began
 let again = null; // the rounds under settings that are not the run's own
 let at = null, hovered = null, pinned = false; // a round and a position in it
@@ -39,12 +39,7 @@ const legend = make("ul", "legend");
 legend.setAttribute("aria-label", TEXT.legend);
 const own = [0, 1].map(() => make("p", "quiet own-figures", TEXT.own_figures)); // beside every figure that a what-if leaves alone
 const origin = make("p", "origin");
-const status = make("span", "status-text", TEXT.idle);
-const dot = make("span", "status-dot");
-dot.setAttribute("aria-hidden", "true");
-const spoken = make("span", "sr-only");
-spoken.setAttribute("role", "status");
-spoken.setAttribute("aria-live", "polite");
+const status = makeStatus(TEXT.idle);
 const refused = make("input");
 refused.type = "checkbox";
 refused.addEventListener("change", () => { strip.root.classList.toggle("with-refused", refused.checked); share.note(); });
@@ -70,10 +65,10 @@ const share = makeShare({
   },
 });
 const root = make("div", ALONE ? "run-view alone" : "run-view",
-  make("div", "top", origin, share.root), legend, own[0],
+  origin, legend, own[0],
   make("div", "toolbar",
-    make("span", "status", dot, status), spoken,
-    make("label", "toggle", refused, " " + TEXT.show_refused)),
+    ...status.parts,
+    make("label", "toggle", refused, " " + TEXT.show_refused), share.root),
   notes,
   make("div", "stage", make("div", "stage-main", strip.root, scrubber.root), card.root),
   lanes.root, gauges.root, compare.root, own[1], summary.root, table.root, whatif.root);
@@ -267,7 +262,7 @@ function go(place, tell) {
   strip.bring(run.rounds[place.round].first);
   redraw();
   lanes.reveal();
-  if (tell) say_(lanes.root.querySelector(".round-line").textContent);
+  if (tell) status.speak(lanes.root.querySelector(".round-line").textContent);
 }
 
 function look(place) {
@@ -378,24 +373,13 @@ function drawCounts() {
 
 function drawOrigin(provenance) {
   const words = TEXT.origin, { head } = run;
-  const formats = provenance && (provenance.dtype.draft === undefined || provenance.dtype.draft === provenance.dtype.target
-    ? provenance.dtype.target : say(words.dtypes, provenance.dtype));
-  const day = provenance && new Date(provenance.date).toLocaleDateString(TEXT.locale, { dateStyle: "medium", timeZone: "UTC" });
   origin.replaceChildren(make("b", head.recorded ? "stamp recorded" : "stamp", head.imported ? words.imported : head.recorded ? words.recorded : words.live),
-    ...(head.crossed ? [make("b", "stamp crossed", words.crossed)] : []), make("span", "", head.title), ...(provenance ? [formats, provenance.device, day].map((text) => make("span", "", text)) : []));
-}
-
-let spokenAt = 0;
-function say_(text) {
-  spokenAt = Date.now();
-  spoken.textContent = text;
+    ...(head.crossed ? [make("b", "stamp crossed", words.crossed)] : []), make("span", "", head.title), ...(provenance ? madeBy(provenance, words.dtypes).map((text) => make("span", "", text)) : []));
 }
 
 function setStatus(text, always) {
   root.dataset.phase = run.phase;
-  status.textContent = text;
-  // A screen reader hears a short line now and then, not twenty a second.
-  if (always || Date.now() - spokenAt > 4000) say_(text);
+  status.tell(text, always);
 }
 
 const progress = () => say(TEXT.status, { rounds: run.rounds.length, tokens: run.tokens.length });
@@ -412,6 +396,7 @@ function begin(head) {
   if (ALONE) addHead(head);
   share.begun(head);
   notes.replaceChildren(...head.notes.map((note) => make("p", "note", told(note))));
+  root.dataset.rule = head.config.rule;
   drawOrigin(head.provenance);
   drawLegend();
   setStatus(TEXT.phases.preparing, true);
@@ -437,15 +422,9 @@ function addHead(head) {
     make("p", "quiet", settings.join(" · "))), thresholds.root);
 }
 
+const read = makeReader(begin, (event) => take(readEvent(run, event)));
 function sync() {
-  const value = props.value;
-  if (typeof value !== "string" || !value) return;
-  const end = value.indexOf("\n");
-  const first = value.slice(0, end);
-  if (first !== headLine) { headLine = first; offset = end + 1; begin(JSON.parse(first)); }
-  if (offset >= value.length) return;
-  for (const text of value.slice(offset).split("\n")) if (text) take(readEvent(run, JSON.parse(text)));
-  offset = value.length;
+  if (!read(props.value)) return;
   drawCounts();
   if (follow && run.rounds.length) {
     // A finished run opens on what this page is about: the first mismatch that was kept.

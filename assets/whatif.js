@@ -44,7 +44,7 @@ function makeWhatIf({ onRerun, onReset }) {
 const LOOSENED = ["deferred", "relaxed"];
 
 function knobValue(name, value) {
-  return typeof value === "number" ? short(value) : TEXT.whatif.values[value] ?? String(value);
+  return typeof value === "number" ? short(value) : TEXT.whatif.values[value] ?? TEXT.choices[name]?.[value] ?? String(value);
 }
 
 function lostAndGained(run, again) {
@@ -66,7 +66,7 @@ function spanFigures(title, before, after, tone = "") {
     row(words.tau, number(tauOf(before)), number(tauOf(after))),
     ...LOOSENED.filter((kind) => kind === "deferred" || before.counts[kind] || after.counts[kind])
       .map((kind) => row(words[kind], String(before.counts[kind] ?? 0), String(after.counts[kind] ?? 0))),
-    row(words.refused, String(refusedIn(before)), String(refusedIn(after))));
+    row(words.refused, String(refusedIn(before.counts)), String(refusedIn(after.counts))));
 }
 
 // Two real runs of one prompt, side by side. before, after: finished runs.
@@ -89,9 +89,8 @@ function makeCompare() {
       [words.tokens, runs.map((run) => String(run.end.summary.tokens))],
       ...LOOSENED.filter((kind) => kind === "deferred" || runs.some((run) => run.end.summary.counts[kind]))
         .map((kind) => [words[kind], counted((counts) => counts[kind] ?? 0)]),
-      [words.refused, counted((counts) => Object.entries(counts).reduce((sum, [name, count]) => sum + (name.startsWith("rejected") ? count : 0), 0))],
+      [words.refused, counted(refusedIn)],
     ];
-    const cell = (tag, text, scope) => { const node = make(tag, "", text); if (scope) node.scope = scope; return node; };
     const parting = after.tokens.findIndex((token, index) => token.text !== before.tokens[index]?.text);
     root.hidden = false;
     root.replaceChildren(make("h3", "", words.title),

@@ -13,6 +13,7 @@ from typing import Any, get_args
 from explorer.errors import UserError
 from explorer.verdicts import LOOSE_RULES, Rule
 
+DTYPES = ("float32", "bfloat16", "float16")  # that a pair may be loaded in, by torch's names
 ENTROPY_MEASURES = ("normalized", "top3")
 ENTROPY_MAXIMUM = {"normalized": 1.0, "top3": math.log(3)}
 
@@ -44,8 +45,14 @@ class Knob:
 
     @property
     def full_help(self) -> str:
-        """The help with what every choice means, for where only one text can stand."""
-        return " ".join([self.help, *(f"{choice}: {line}" for choice, line in self.lines.items())])
+        """The help with what every choice means, the unit and the needs, for where only one text can stand."""
+        said = [self.help, *(f"{choice}: {line}" for choice, line in self.lines.items())]
+        said += [f"In {self.unit}."] if self.unit else []
+        for need in self.needs:
+            if need not in _DRAFTS:
+                holds = (f"{name} {', '.join(choices) or 'above 0'}" for name, choices in need.items())
+                said.append(f"Only with {' or '.join(holds)}.")
+        return " ".join(said)
 
     @property
     def range_text(self) -> str:
@@ -54,8 +61,19 @@ class Knob:
         if self.kind is bool:
             return "true or false"
         if self.kind is tuple:
-            return "a list of texts"
-        return f"{'a whole number' if self.kind is int else 'a number'} from {self.low:g} to {self.high:g}"
+            return "a list of texts that are not empty"
+        if self.kind is int:
+            return f"a whole number from {self.low} to {self.high}"
+        return f"a number from {self.low:g} to {self.high:g}"
+
+    def unmet(self, config: DecodeConfig) -> Mapping[str, tuple[str, ...]] | None:
+        """The first of its needs that does not hold under a configuration; None where the knob has an effect."""
+
+        def holds(name: str, choices: tuple[str, ...]) -> bool:
+            value = getattr(config, name)
+            return value in choices if choices else bool(value)
+
+        return next((need for need in self.needs if not any(holds(*one) for one in need.items())), None)
 
     def check(self, value: Any) -> None:
         """Raise ConfigError unless value has this knob's type and lies in its range (NaN never does)."""
@@ -65,10 +83,15 @@ class Knob:
             str: lambda: value in self.choices,
             int: lambda: number and isinstance(value, int) and self.low <= value <= self.high,
             float: lambda: number and self.low <= value <= self.high,
-            tuple: lambda: isinstance(value, tuple) and all(isinstance(item, str) and item for item in value),
+            tuple: lambda: isinstance(value, tuple) and all(isinstance(item, str) and is_text(item) for item in value),
         }[self.kind]()
         if not good:
             raise ConfigError(f"{self.label} must be {self.range_text}, got {repr(value)[:60]}")
+
+
+def is_text(value: str) -> bool:
+    """Whether there is any text, and it can be written as UTF-8: bytes of a command line may come in as half characters."""
+    return bool(value) and not any("\ud800" <= character <= "\udfff" for character in value)
 
 
 LAYER_POLICIES = ("pacer", "survival")  # length policies that read the scores of a trained pre-verification layer
@@ -121,7 +144,8 @@ class DecodeConfig:
         low=0.0, high=1.0, step=0.01,
     )  # fmt: skip
     typical_delta: float = _knob(
-        float, 0.3, "Typical delta", "Or above this times exp(-entropy in nats), where that is less.",
+        float, 0.3, "Typical delta",
+        "A mismatch is kept also above this times exp(-entropy in nats), where that is less than typical epsilon.",
         low=0.0, high=1.0, step=0.01,
     )  # fmt: skip
     top_k: int = _knob(
@@ -231,7 +255,8 @@ class DecodeConfig:
     )  # fmt: skip
     tree: int = _knob(
         int, 0, "Tree nodes N",
-        "The likeliest tokens of a tree of continuations, all verified in one pass, as in EAGLE-2; K levels deep at most. 0 drafts a chain.",
+        "The likeliest tokens of a tree of continuations, all verified in one pass, as in EAGLE-2; K levels deep at most. 0 drafts a chain; 8 suit a CPU, "
+        "the paper has 60.",
         low=0, high=64, step=1, needs=(*_DRAFTS, {"drafter": ("features",)}),
     )  # fmt: skip
     tree_width: int = _knob(
@@ -338,6 +363,11 @@ class DecodeConfig:
         return self.drafts and self.length in LAYER_POLICIES
 
     @property
+    def decides_per_token(self) -> bool:
+        """Whether the length policy looks at every drafted token before the next."""
+        return self.length in ("confidence", "entropy", "adaedl") or (self.needs_layer and self.block_size == 1)
+
+    @property
     def drafts_trees(self) -> bool:
         """Whether a round drafts several continuations at once, of which the target's pass chooses one."""
         return self.drafter == "features" and self.tree > 0 and self.rule != "autoregressive"
@@ -351,12 +381,18 @@ class DecodeConfig:
     def notes(self) -> tuple[str, ...]:
         """Allowed settings that do not do what one may expect, in words for a person."""
         notes = []
-        if self.rule == "fly" and self.window >= self.draft_length:
+        longest = self.draft_length + (self.phrase_length if self.phrases else 0)
+        if self.rule == "fly" and self.window >= longest:
             notes.append(
-                f"W = {self.window} does not fit in a draft of {self.draft_length}: nothing can be deferred, FLy equals the exact rule."
+                f"W = {self.window} does not fit in a draft of {longest}: nothing can be deferred, FLy equals the exact rule."
             )
         if self.rule == "fly" and self.theta_is_never:
             notes.append("Theta is above the largest possible entropy: no mismatch is ever deferred.")
+        if self.drafts and self.drafter in ("model+lookup", "model+phrases") and self.decides_per_token:
+            notes.append(
+                f"Length policy {self.length} decides after every token, so the draft model never confirms several at once: "
+                "the drafter works like the draft model alone."
+            )
         if self.tree and self.drafter != "features":
             notes.append("Only the drafter features drafts trees: Tree nodes N is not used.")
         if self.rule == "topk" and self.top_k == 1:
@@ -403,7 +439,12 @@ RULE_KNOBS = ("rule", *dict.fromkeys(name for rule in LOOSE_RULES.values() for n
 
 PRESETS = {
     "explorer": _preset(
-        "Explorer", "our default for small pairs, until the sweep decides", "normalized", 0.05, 3, False
+        "Explorer",
+        "our default; on the sweep of docs/bench.md level with the point it recommends",
+        "normalized",
+        0.05,
+        3,
+        False,
     ),
     "paper": _preset("Paper text", "arXiv 2511.22972, section 3: full entropy over ln V", "normalized", 0.3, 6, False),
     "released": _preset(

@@ -26,6 +26,8 @@ from explorer.engine.recorder import Recorder, plain
 from explorer.engine.registry import default_pair, load_pair
 from explorer.errors import UserError
 from explorer.files import write_whole
+from explorer.options import as_options
+from explorer.pacer.shipped import attach, with_choice
 from explorer.prompts import HELD_OUT, PromptItem, read_prompts
 from explorer.trace import Prompt, Round, Seconds
 
@@ -144,16 +146,21 @@ def run_again(
 # Command line ---------------------------------------------------------------------------------------------------------
 
 
-def main(args: argparse.Namespace, base: DecodeConfig) -> int:
-    """Sweep, write CSV and JSON, print the table, the choice and what it loosens on stdout, progress on stderr."""
-    points = sweep_points(base, args.thetas, args.windows, args.draft_lengths or [base.draft_length])
-    items = read_prompts(args.prompts)[: args.limit]
+def main(args: argparse.Namespace, base: DecodeConfig, items: Sequence[PromptItem]) -> int:
+    """Sweep these prompts, write CSV and JSON, print the table, the choice and what it loosens on stdout, progress on stderr."""
+    sweep_points(
+        base, args.thetas, args.windows, args.draft_lengths or [base.draft_length]
+    )  # refused before any loading
     with Processes(args.device) as processes:
         pair = load_pair(
             args.pair or default_pair(processes.device), processes.device, args.dtype, progress=processes.say
         )
+        if base.needs_layer:
+            cards = attach(pair, args.pacer_layer)
+            base = with_choice(base, cards, vars(args))
+        points = sweep_points(base, args.thetas, args.windows, args.draft_lengths or [base.draft_length])
         for note in dict.fromkeys(note for point in points for note in point.notes):
-            processes.say(f"note: {note}")
+            processes.say(f"note: {as_options(note)}")
         todo = tasks(pair, items, points)
         own = todo[processes.rank :: processes.count]
         done: list[PromptRuns] = []
@@ -193,7 +200,7 @@ def report(sweep: Sweep, points: Sequence[Point], limit: Limit) -> str:
     where = sweep.provenance
     parts = [
         markdown(points),
-        f"{where.pair}, {len(sweep.prompts)} prompts{' (stopped early)' if sweep.partial else ''}, at most "
+        f"{where.pair}, {len(sweep.prompts)} prompt{'s' if len(sweep.prompts) > 1 else ''}{' (stopped early)' if sweep.partial else ''}, at most "
         f"{sweep.points[0].max_new_tokens} tokens each, target {where.dtype['target']}, draft {where.dtype['draft']}, "
         f"{where.device}, {where.date[:10]}. Ids, log-probabilities and answers: measured. Speeds: modelled from the rounds "
         "of this sweep, prefill apart.",

@@ -19,6 +19,7 @@ from explorer.config import ENTROPY_MAXIMUM, DecodeConfig
 from explorer.files import write_whole
 from explorer.pieces import text_of
 from explorer.schema import MAX_FLOAT, MAX_INT, OMIT_EMPTY, OMIT_NONE, SchemaError, parse_json, read, write
+from explorer.stops import Stop, StopRule
 from explorer.verdicts import LOOSE_RULES, Evidence, Judgement, Verdict, judge_evidence
 
 SCHEMA_VERSION = 1
@@ -26,7 +27,6 @@ MAX_FILE_BYTES = 64 * 2**20
 MAX_TEXT_BYTES = 2**21  # of the output: one long token repeated makes gigabytes of text from a small file
 
 Source = Literal["model", "lookup", "drafted phrase", "phrase pool", "features"]
-StopReason = Literal["stop_id", "stop_string", "budget", "user"]
 
 
 ROUNDING = 1e-4  # by which a float32 log-probability or entropy may leave its range
@@ -380,14 +380,6 @@ class Prompt:
 
 
 @dataclass(frozen=True)
-class Stop:
-    """Why the run ended. `text_offset`: where the stop string begins in the output text, in characters."""
-
-    reason: StopReason
-    text_offset: int | None = None
-
-
-@dataclass(frozen=True)
 class Baseline:
     """Plain greedy decoding of the same prompt by the same engine."""
 
@@ -500,23 +492,19 @@ class Trace:
                 _require(round_.match == agrees, f"{place}: match is not drafted == argmax")
             touched = tuple(bool({d, r} & stops) for d, r in zip(round_.drafted, round_.replacement))
             _require(round_.protected == touched, f"{place}: protected is not where a stop id is involved")
-        budget = self.config.max_new_tokens
-        _require(len(self.output_ids) <= budget, "more tokens than the budget")
         size = sum(len(self.vocabulary[token]) for token in self.output_ids)
         _require(size <= MAX_TEXT_BYTES, f"the text has {size:,} bytes, a run's at most {MAX_TEXT_BYTES:,}")
         _require(self.partial == (self.stop.reason == "user"), "partial must be set where the user stopped, only there")
-        if self.stop.reason == "budget":
-            _require(len(self.output_ids) == budget, "stopped at the budget before it was spent")
+        emitted, stop = StopRule(self.config, stops, self.vocabulary).cut((), self.output_ids)
+        _require(emitted == self.output_ids, "the text goes on behind its end")
         _require(
-            stops.isdisjoint(self.output_ids[:-1])
-            and (self.stop.reason == "stop_id") == (not stops.isdisjoint(self.output_ids[-1:])),
-            "a stop id must end the text, and only then is it the reason",
+            stop == (None if self.partial else self.stop),
+            f"stop: the text ends {f'at {stop.reason}, text_offset {stop.text_offset}' if stop else 'nowhere by itself'}",
         )
-        offset = self.stop.text_offset
-        _require((offset is not None) == (self.stop.reason == "stop_string"), "text_offset goes with a stop string")
-        if offset is not None:
-            tail = text_of(self.output_ids, self.vocabulary)[offset:] if offset >= 0 else ""
-            _require(any(tail.startswith(s) for s in self.config.stop_strings), "no stop string at text_offset")
+        _require(
+            not (self.partial and self.rounds) or self.rounds[-1].emitted == self.rounds[-1].committed,
+            "the last round is cut, and nothing ended the text there",
+        )
 
     def _check_phrases(self, round_: Round, place: str) -> None:
         count = 0 if self.config.rule == "autoregressive" else self.config.phrases

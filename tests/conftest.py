@@ -19,7 +19,8 @@ import hypothesis
 import pytest
 
 from explorer.config import DecodeConfig
-from explorer.trace import Branch, Prompt, Provenance, Round, Row, Seconds, Stop, Trace, Tree, judge_rows, mentioned_ids
+from explorer.stops import Stop
+from explorer.trace import Branch, Prompt, Provenance, Round, Row, Seconds, Trace, Tree, judge_rows, mentioned_ids
 
 # Repeatable: examples do not depend on chance, on the speed of the machine, or on what an earlier run left behind.
 hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None, database=None)

@@ -130,7 +130,8 @@ def kinds() -> Iterator[dict[str, Case]]:
     from explorer.pacer.layer import PreVerificationLayer
     from explorer.prompts import PromptItem, typed_prompts
     from explorer.schema import parse_json
-    from explorer.trace import Stop, Trace
+    from explorer.stops import Stop
+    from explorer.trace import Trace
     from explorer.ui import callbacks, comparing, tuning
     from explorer.ui.controls import page_knobs
     from explorer.ui.exports import page, rounds_csv

@@ -148,7 +148,7 @@ def test_notes_say_what_the_table_has_no_column_for(hand):
         lines.append(line(name, [[Measured(ids, 1.0, len(rounds), rounds)]], plain, ["a"]))
     told = notes(lines)
     assert "28.6% of the emitted tokens" in told[0]
-    assert "EAGLE-3 tree, K = 3: trees of at most 12 nodes, of which 33.3% were kept" in told[1]
+    assert "EAGLE-3 tree, K = 3: trees of at most 8 nodes, of which 33.3% were kept" in told[1]
     assert "leaks" in told[2]
     assert "0.7 tokens/s modelled" in told[3]
     assert len(told) == 4

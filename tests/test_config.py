@@ -46,6 +46,8 @@ def test_every_choice_is_explained_and_every_need_is_a_choice_of_another_knob():
     # Its lines are of the policies under which it has an effect.
     assert {"length": tuple(table["threshold"].lines)} in table["threshold"].needs
     assert {name for name, knob in table.items() if {"rule": ("fly",)} in knob.needs} == set(LOOSE_RULES["fly"].knobs)
+    assert table["kl_limit"].full_help.endswith("In nats. Only with rule kl.")
+    assert table["phrase_length"].full_help.endswith("Only with phrases above 0 or drafter model+phrases.")
 
 
 def test_what_has_no_effect_is_never_refused():
@@ -100,7 +102,7 @@ def test_truth_values_and_texts_have_their_types():
     for value in (1, 0, "true", None):
         with pytest.raises(ConfigError, match="true or false"):
             DecodeConfig(raw_prompt=value)
-    for value in (["a"], "a", ("",), (1,), None):
+    for value in (["a"], "a", ("",), (1,), None, ("\udcff",)):  # the last: a byte of a command line that is no text
         with pytest.raises(ConfigError, match="list of texts"):
             DecodeConfig(stop_strings=value)
     assert DecodeConfig(stop_strings=("a", "\n")).stop_strings == ("a", "\n")
@@ -145,6 +147,18 @@ def test_settings_that_defer_nothing_are_noted():
     assert DecodeConfig(theta=1.09, entropy="top3").notes == ()
     assert len(DecodeConfig(theta=1.1, entropy="top3", window=32).notes) == 2
     assert DecodeConfig(rule="exact", theta=1.2, window=32).notes == ()
+    assert DecodeConfig(window=8, draft_length=8, phrases=3).notes == (), "a phrase makes the draft longer"
+
+
+def test_drafters_that_a_policy_silences_are_noted():
+    """Lookup and phrases fill the tokens between two decisions: none where every token is decided on."""
+    for drafter in ("model+lookup", "model+phrases"):
+        for length in ("confidence", "entropy", "adaedl"):
+            assert "after every token" in DecodeConfig(drafter=drafter, length=length).notes[0]
+        assert "after every token" in DecodeConfig(drafter=drafter, length="pacer", block_size=1).notes[0]
+        assert DecodeConfig(drafter=drafter, length="pacer").notes == ()
+        assert DecodeConfig(drafter=drafter, length="heuristic").notes == ()
+    assert DecodeConfig(length="confidence").notes == ()
 
 
 @pytest.mark.parametrize("rule", ["typical", "topk", "margin", "kl", "judge"])

@@ -18,6 +18,9 @@ from explorer.config import ConfigError, DecodeConfig
 from explorer.engine.decode import decode
 from explorer.engine.model import LanguageModel
 from explorer.errors import UserError
+from explorer.pacer.card import Card, Choice, Rule, save
+from explorer.pacer.layer import PreVerificationLayer
+from explorer.pacer.train import Recipe
 from explorer.prompts import HELD_OUT, PromptItem, read_prompts
 from explorer.sweep import run_again, sweep_points, sweep_prompts, tasks
 
@@ -174,6 +177,21 @@ def test_sweep_writes_both_files_and_prints_the_choice(arguments, tmp_path, caps
     assert "times plain greedy (measured); modelled " in out
     assert "the sweep's ids on 6 of 6 prompts" in out
     assert "prompt 6 of 6" in err
+
+
+def test_a_trained_layer_steers_a_sweep(arguments, make_pair, tmp_path, capsys):
+    """Its own settings unless others are named; without a layer the policy is refused."""
+    layer = PreVerificationLayer.beside(make_pair("llama").oracle_draft)
+    card = Card("tiny", {}, {"target": "float32", "draft": "float32"}, layer.shape, Rule("fly", 0.05, 3, "normalized"),
+                {}, Recipe().numbers, {}, {"fly": Choice(0.0, 1.1, 3, 6)})  # fmt: skip
+    save(tmp_path / "layer", layer, card)
+    few = [*arguments, "--limit", "1", "--length", "pacer"]
+    assert main([*few, "--block-size", "2", "--pacer-layer", str(tmp_path / "layer")]) == 0
+    steered = [point for point in Sweep.load(tmp_path / "s.json").points if point.needs_layer]
+    assert {point.rule for point in steered} == {"exact", "fly"}
+    assert {(point.threshold, point.growth, point.block_size) for point in steered} == {(0.0, 1.1, 2)}
+    assert main(few) == 2
+    assert "train one" in capsys.readouterr().err
 
 
 def test_limit_takes_the_first_prompts(arguments, tmp_path):

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 import explorer.trace as trace_module
 from explorer.config import DecodeConfig
 from explorer.schema import SchemaError, parse_json
-from explorer.trace import MAX_FILE_BYTES, Baseline, Block, Row, Seconds, Stop, Trace
+from explorer.stops import Stop
+from explorer.trace import MAX_FILE_BYTES, Baseline, Block, Row, Seconds, Trace
 from explorer.verdicts import Verdict
 
 
@@ -154,13 +155,13 @@ CONTRADICTIONS = {
     "draft length a truth value": (put("config.draft_length", True), "config.draft_length"),
     "rule unknown": (put("config.rule", "lucky"), "config: Rule must be one of"),
     "stop reason unknown": (put("stop.reason", "boredom"), "stop.reason"),
-    "budget not spent": (put("stop.reason", "budget"), "stopped at the budget before it was spent"),
-    "more than the budget": (put("config.max_new_tokens", 7), "more tokens than the budget"),
+    "budget not spent": (put("stop.reason", "budget"), "stop: the text ends at stop_id"),
+    "more than the budget": (put("config.max_new_tokens", 7), "the text goes on behind its end"),
     "partial alone": (put("partial", True), "partial"),
     "user not partial": (put("stop.reason", "user"), "partial"),
-    "stop id without one": (drop("rounds.2"), "a stop id must end the text"),
+    "stop id without one": (drop("rounds.2"), "stop: the text ends nowhere"),
     "no stop ids": (put("stop_ids", []), "rounds[2]: protected"),
-    "offset without a stop string": (put("stop.text_offset", 0), "text_offset goes with"),
+    "offset without a stop string": (put("stop.text_offset", 0), "stop: the text ends at stop_id, text_offset None"),
     "vocabulary lacks an id": (drop("vocabulary.13"), "token 13"),
     "vocabulary key": (put("vocabulary", {"x": "a"}), "vocabulary.x"),
     "vocabulary is a list": (put("vocabulary", []), "vocabulary must be an object"),
@@ -240,8 +241,24 @@ def test_stop_string_and_its_offset(hand):
     assert Trace.from_json(data) == trace
     for offset in (1, 3, -1, -2, 99, None):
         data["stop"]["text_offset"] = offset
-        with pytest.raises(SchemaError, match="stop string|text_offset"):
+        with pytest.raises(SchemaError, match="stop_string, text_offset 2"):
             Trace.from_json(data)
+
+
+def test_the_first_stop_in_the_text_is_the_reason(hand):
+    """Whatever the record claims: the rule that ended the run is asked again."""
+    config = DecodeConfig(rule="exact", draft_length=3, max_new_tokens=4, stop_strings=("gi",))
+    round_ = hand.round(3, [4, 5, 6], [4, 5, 6, 8], config)
+    hand.trace([round_], config, Stop("stop_string", 2))
+    for stop in (Stop("budget"), Stop("user"), Stop("stop_id"), Stop("stop_string", 1)):
+        with pytest.raises(SchemaError, match="the text ends at stop_string, text_offset 2"):
+            hand.trace([round_], config, stop)
+    early = dataclasses.replace(config, stop_strings=("fg",))
+    with pytest.raises(SchemaError, match="goes on behind its end"):
+        hand.trace([hand.round(3, [4, 5, 6], [4, 5, 6, 8], early)], early, Stop("stop_string", 1))
+    cut = dataclasses.replace(round_, emitted=round_.committed[:2])
+    with pytest.raises(SchemaError, match="the last round is cut"):
+        hand.trace([cut], dataclasses.replace(config, stop_strings=()), Stop("user"))
 
 
 def test_a_run_without_rounds_is_a_partial_trace(hand, tmp_path):
@@ -383,7 +400,7 @@ def test_damaged_files_never_raise_anything_else(hand, seed):
 def test_values_swapped_for_others_never_raise_anything_else(hand, seed):
     """Well-formed JSON with a wrong value anywhere."""
     rng = random.Random(seed)
-    data = json.loads(json.dumps(hand.valid().to_json()))
+    data = json.loads(json.dumps(rng.choice([hand.valid(), hand.tree()]).to_json()))
     place, key = data, rng.choice(list(data))
     while isinstance(place[key], (dict, list)) and place[key] and rng.random() < 0.85:
         place = place[key]

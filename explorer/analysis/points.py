@@ -252,33 +252,6 @@ FIGURES = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class HeatMap:
-    """One figure over theta and W at one draft length; values[w][t], None where there is no such point."""
-
-    thetas: tuple[float, ...]
-    windows: tuple[int, ...]
-    values: tuple[tuple[float | None, ...], ...]
-    points: tuple[tuple[int | None, ...], ...]  # index of the point of each cell
-
-
-def heat_map(points: Sequence[Point], figure: Figure, draft_length: int) -> HeatMap:
-    """Lay the points of the loose rule at one draft length out as a grid."""
-    cells = {
-        (point.config.theta, point.config.window): point
-        for point in points
-        if point.config.rule == "fly" and point.config.draft_length == draft_length
-    }
-    thetas, windows = sorted({theta for theta, _ in cells}), sorted({window for _, window in cells})
-    rows = [[cells.get((theta, window)) for theta in thetas] for window in windows]
-    return HeatMap(
-        tuple(thetas),
-        tuple(windows),
-        tuple(tuple(figure.value(point) if point else None for point in row) for row in rows),
-        tuple(tuple(point.index if point else None for point in row) for row in rows),
-    )
-
-
 def markdown(points: Sequence[Point]) -> str:
     """All points as a Markdown table."""
     body = []

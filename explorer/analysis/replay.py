@@ -22,12 +22,8 @@ class ReplayedRound:
     index: int
     before: Judgement
     after: Judgement
+    changed: bool  # other tokens reach the text; a kept token may change its verdict without that
     counterfactual: bool  # an earlier round already ends differently
-
-    @property
-    def changed(self) -> bool:
-        """Whether this round commits other tokens (a kept token may change its verdict without that)."""
-        return self.before.kept != self.after.kept
 
     def committed(self, recorded: Round) -> tuple[int, ...]:
         """The ids this round commits under the new settings."""
@@ -74,8 +70,12 @@ def replay(trace: Trace, config: DecodeConfig) -> list[ReplayedRound]:
             judgement = recorded.judge(config)
         except MissingEvidence as error:
             raise ConfigError(f"{error}: run the prompt again under this rule") from None
-        round_ = ReplayedRound(index, Judgement(recorded.verdicts), judgement, diverged)
-        diverged = diverged or round_.changed
+        before = Judgement(recorded.verdicts)
+        # Both begin with the same tokens, and a text that ended among those ends there again.
+        alike = min(before.kept, judgement.kept)
+        changed = before.kept != judgement.kept and len(recorded.emitted) > alike
+        round_ = ReplayedRound(index, before, judgement, changed, diverged)
+        diverged = diverged or changed
         replayed.append(round_)
     return replayed
 

@@ -13,7 +13,8 @@ from explorer.config import DecodeConfig
 from explorer.files import write_whole
 from explorer.prompts import PromptItem
 from explorer.schema import SchemaError, parse_json, read, write
-from explorer.trace import MAX_FILE_BYTES, Provenance, Seconds, StopReason, Trace
+from explorer.stops import StopReason
+from explorer.trace import MAX_FILE_BYTES, Provenance, Seconds, Trace
 
 SCHEMA_VERSION = 1
 

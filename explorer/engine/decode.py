@@ -18,15 +18,16 @@ from explorer.engine.lookup import LookupDrafter, LookupModelDrafter
 from explorer.engine.measure import measure
 from explorer.engine.model import Context
 from explorer.engine.packed import PackedContext
-from explorer.engine.pair import Pair, PromptError
+from explorer.engine.pair import Pair
 from explorer.engine.pearl import Pipeline
 from explorer.engine.phrase_drafter import PhraseDrafter
 from explorer.engine.phrases import PhrasePool
 from explorer.engine.sampling import Sampler
-from explorer.engine.stops import StopRule
 from explorer.engine.suffixes import candidates, verify_suffixes
 from explorer.engine.timing import wait
 from explorer.engine.trees import Node, verify_tree
+from explorer.prompts import PromptError
+from explorer.stops import StopRule
 from explorer.trace import Block, Branch, Round, Row, Seconds, Tree, judge_rows, longest
 from explorer.verdicts import Judgement
 
@@ -305,7 +306,7 @@ def make_drafter(
 def cross_drafter(pair: Pair, kind: type[ModelDrafter], config: DecodeConfig, entropies: bool) -> CrossDrafter:
     """The drafter of a pair whose draft has a vocabulary of its own; raises CrossTokenizer for what reads its own tokens."""
     readers = {
-        f"length policy {config.length}": config.needs_layer,
+        f"length policy {config.length}": config.needs_layer or config.length == "adaedl",
         "rule kl": config.rule == "kl",
         "schedule pearl": config.schedule == "pearl",
         "drafter model+phrases": config.drafter == "model+phrases",

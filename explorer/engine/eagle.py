@@ -21,7 +21,6 @@ from explorer.engine.weights import WeightsError
 from explorer.errors import is_out_of_memory
 
 Rotation = tuple[Tensor, Tensor]  # cos and sin [.., 1, head_dim]
-SHARED = ("embed_tokens.weight", "lm_head.weight")  # the target's own, where a head does not bring any
 LARGEST = {
     "hidden_size": 2**16, "intermediate_size": 2**18, "num_attention_heads": 2**10, "num_key_value_heads": 2**10, "head_dim": 2**12,
     "vocab_size": 2**21, "draft_vocab_size": 2**21, "target_hidden_size": 2**16,
@@ -204,6 +203,8 @@ def _read_head(folder: Path, target: nn.Module) -> Eagle3Head:
             raise WeightsError(
                 f"the head in {folder} drafts ids up to {int(ids.max())}, the target has {len(output)} rows"
             )
+        if len(ids.unique()) < rows:
+            raise WeightsError(f"the head in {folder} names a token of the target twice")
         if "lm_head.weight" not in weights and config.hidden_size == wanted.hidden_size:
             weights["lm_head.weight"] = output.detach()[ids.to(output.device)]
     expected = {name: tuple(tensor.shape) for name, tensor in head.state_dict().items()}

@@ -14,7 +14,7 @@ from torch import Tensor
 from transformers import PreTrainedModel
 
 from explorer.engine.graph import Graph
-from explorer.engine.model import PLAIN, LanguageModel
+from explorer.engine.model import PLAIN, LanguageModel, head_dim_of
 
 ROPE_TYPES = ("default", "linear", "llama3")  # others look at the positions on the host
 SMALLEST = 1024  # positions of a buffer, which doubles when a text outgrows it
@@ -67,9 +67,8 @@ class Buffers:
     def __init__(self, owner: FixedModel, capacity: int):
         model, device = owner.model, owner.device
         config = model.config
-        head_dim = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
         # A layer's keys come first, then its values.
-        shape = (config.num_hidden_layers, 2, 1, config.num_key_value_heads, capacity, head_dim)
+        shape = (config.num_hidden_layers, 2, 1, config.num_key_value_heads, capacity, head_dim_of(config))
         self.capacity = capacity
         self.entries = torch.zeros(shape, dtype=model.dtype, device=device)
         self._owner, self._model = owner, model

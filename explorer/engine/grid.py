@@ -18,7 +18,7 @@ from explorer.config import RULE_KNOBS, ConfigError, DecodeConfig, knobs
 from explorer.engine.decode import Sides, check_prompt
 from explorer.engine.lengths import make_length_policy
 from explorer.engine.pair import Pair
-from explorer.engine.stops import StopRule
+from explorer.stops import StopRule
 from explorer.trace import Round
 from explorer.verdicts import Judgement
 

@@ -64,6 +64,8 @@ class HeuristicLength(FixedLength):
         self._longest = longest
 
     def learn(self, drafted: int, kept: int) -> None:
+        if not drafted:  # a lookup that found nothing says nothing of lengths
+            return
         self.length = min(self.length + 2, self._longest) if kept == drafted else max(self.length - 1, 1)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from time import perf_counter
 
 import torch
-from transformers import DynamicCache, PreTrainedModel
+from transformers import DynamicCache, PretrainedConfig, PreTrainedModel
 
 from explorer.errors import UserError
 
@@ -30,6 +30,11 @@ def output_device(model: PreTrainedModel) -> torch.device:
     hook = getattr(head, "_hf_hook", None)  # of a spread model; the weight itself may lie elsewhere meanwhile
     places = [getattr(one, "execution_device", None) for one in getattr(hook, "hooks", (hook,))]
     return next((torch.device(place) for place in places if place is not None), head.weight.device)
+
+
+def head_dim_of(config: PretrainedConfig) -> int:
+    """Size of one attention head; some configurations leave it to be divided."""
+    return getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
 
 
 class LanguageModel:

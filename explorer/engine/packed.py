@@ -1,7 +1,7 @@
 """A Llama-shaped decoder laid out for a CPU: projections fused and packed once, a static KV buffer, one page of forward.
 
-Two forms. `float32`: oneDNN's packed weights; exact, and a row's result does not depend on how many rows are fed with it, so
-it serves as a target. `quantized`: 8-bit weights and activations, or where the weights come from a 4-bit file those very 4
+Two forms. `float32`: oneDNN's packed weights; a row's result depends on how many rows are fed with it by rounding alone, so it
+serves as a target. `quantized`: 8-bit weights and activations, or where the weights come from a 4-bit file those very 4
 bits; a third of the time and good enough to draft with, never to verify. Models of other shapes run on transformers' own
 modules (model.py), which also remain the oracle this module is tested against.
 """
@@ -19,7 +19,7 @@ import torch.nn.functional as F
 from torch import Tensor
 from transformers import PretrainedConfig, PreTrainedModel
 
-from explorer.engine.model import check_rows
+from explorer.engine.model import check_rows, head_dim_of
 
 Form = Literal["float32", "quantized"]
 ROPE_TYPES = ("default", "linear", "llama3")  # those whose tables do not change with the length of the text
@@ -209,10 +209,6 @@ class PackedLayer:
         gate, up = gate_up.split(gate_up.shape[1] // 2, dim=1)
         x += self.down(F.silu(gate).mul_(up))
         return x
-
-
-def head_dim_of(config: PretrainedConfig) -> int:
-    return getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
 
 
 def rotation_table(rotary: torch.nn.Module, count: int, config: PretrainedConfig) -> Tensor:

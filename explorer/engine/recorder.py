@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from explorer.config import DecodeConfig
 from explorer.engine.pair import Pair
-from explorer.engine.stops import StopRule
-from explorer.trace import Baseline, Prompt, Round, Stop, Trace, mentioned_ids
+from explorer.stops import Stop, StopRule
+from explorer.trace import Baseline, Prompt, Round, Trace, mentioned_ids
 
 
 class Recorder:

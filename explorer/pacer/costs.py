@@ -8,6 +8,8 @@ from pathlib import Path
 
 import torch
 
+from explorer.engine import ranking
+from explorer.engine.measure import measure
 from explorer.engine.pair import Pair
 from explorer.engine.timing import median_seconds
 from explorer.errors import UserError
@@ -63,7 +65,9 @@ def measure_costs(
     target.prefill(ids)
 
     def pass_over(count: int) -> None:
-        target.feed(ids[:count], rows=count).argmax(-1)
+        logits, drafted = target.feed(ids[:count], rows=count), ids[1:count]
+        argmax = ranking.argmax(logits)
+        measure(logits, argmax, drafted, drafted == argmax[:-1], argmax)  # a round's record is made in its time
         target.crop(CONTEXT)
 
     for length in lengths:

@@ -56,7 +56,7 @@ def course(
     yield from _collect(pair, plan, data)
     settings, held_out, texts = read_folder(data, HELD_OUT_SHARDS, recipe.config)
     stop_ids = frozenset(settings["stop_ids"])
-    made = PreVerificationLayer.beside(draft_of(pair))
+    made = PreVerificationLayer.beside(draft_of(pair), recipe.seed)
     on_cpu = pair.draft.device.type == "cpu"
     accelerator = Accelerator(cpu=on_cpu, mixed_precision="no" if on_cpu else "bf16")
     made.to(accelerator.device)

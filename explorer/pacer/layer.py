@@ -14,6 +14,7 @@ from transformers import LlamaConfig, PretrainedConfig, PreTrainedModel, Qwen2Co
 from transformers.models.llama import modeling_llama as llama
 from transformers.models.qwen2 import modeling_qwen2 as qwen2
 
+from explorer.engine.model import head_dim_of
 from explorer.errors import UserError
 
 FAMILIES = {
@@ -59,10 +60,9 @@ class Shape:
         """The shape of a draft by its configuration; raises UnsupportedDraft."""
         if config.model_type not in FAMILIES:
             raise UnsupportedDraft(f"a layer can be made for {', '.join(FAMILIES)} drafts, not for {config.model_type}")
-        head_dim = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
         return cls(
             config.model_type, config.hidden_size, config.intermediate_size, config.num_attention_heads,
-            config.num_key_value_heads, head_dim, config.rms_norm_eps, config.rope_parameters["rope_theta"], **switches,
+            config.num_key_value_heads, head_dim_of(config), config.rms_norm_eps, config.rope_parameters["rope_theta"], **switches,
         )  # fmt: skip
 
     @property
@@ -79,7 +79,8 @@ class Shape:
 class PreVerificationLayer(nn.Module):
     """Predicted acceptance of every drafted token of a round, each from what was drafted up to and including it."""
 
-    def __init__(self, shape: Shape):
+    def __init__(self, shape: Shape, seed: int = 0):
+        """seed: of what does not start from a draft's weights."""
         super().__init__()
         self.shape, self.config = shape, shape.config
         _, block, rotary, norm = FAMILIES[shape.family]
@@ -92,17 +93,18 @@ class PreVerificationLayer(nn.Module):
         self.head = nn.Linear(d, 1)
         # Probabilities also go straight to the output: an untrained layer predicts that the draft's own hold.
         self.sureness = nn.Parameter(torch.tensor([0.0, 1.0])) if shape.probability else None
+        generator = torch.Generator().manual_seed(seed)
         with torch.no_grad():
             for part in (self.position, self.probability):
                 if part is not None:
-                    part.weight.normal_(0, 0.02)
+                    part.weight.normal_(0, 0.02, generator=generator)
             self.head.weight.zero_()
             self.head.bias.zero_()
 
     @classmethod
-    def beside(cls, draft: PreTrainedModel, **switches: bool | int) -> PreVerificationLayer:
+    def beside(cls, draft: PreTrainedModel, seed: int = 0, **switches: bool | int) -> PreVerificationLayer:
         """For a draft, starting from its last layer, in float32; raises UnsupportedDraft."""
-        layer = cls(Shape.of(draft.config, **switches))
+        layer = cls(Shape.of(draft.config, **switches), seed)
         layer.block.load_state_dict(draft.base_model.layers[-1].state_dict())
         return layer.float()
 

@@ -28,6 +28,7 @@ class Start:
     scores: list[float]  # [L]
     kept: list[int]  # [L + 1] how many of a draft of that length the rule keeps
     advance: list[int]  # [L + 1] rows the text then moves on
+    open_end: bool = False  # the record ends behind a mismatch, where a draft would go on: nothing of that is ever kept
 
 
 @torch.inference_mode()
@@ -47,7 +48,9 @@ def starts(layer: PreVerificationLayer, text: Text, config: DecodeConfig, stop_i
         else:
             counts = [kept(round_[:length], config, stop_ids) for length in lengths]
         advance = [min(count, round_.agreed) + 1 for count in counts]
-        table.append(Start(probs[i, : len(round_)].tolist(), scores[i, : len(round_)].tolist(), counts, advance))
+        mine = slice(len(round_))
+        open_end = len(round_) - round_.agreed - 1 == text.branch_ids.shape[1] and len(round_) < config.draft_length
+        table.append(Start(probs[i, mine].tolist(), scores[i, mine].tolist(), counts, advance, open_end))
     return table
 
 
@@ -78,27 +81,31 @@ def replay(texts: list[list[Start]], make: Callable[[], LengthPolicy], longest: 
         policy, row = make(), 0
         while row < len(table):
             start = table[row]
-            length, calls = _draft(policy, start, longest)
-            policy.learn(length, start.kept[length])
-            _count(total, start, length, calls, costs)
+            length, unseen, calls = _draft(policy, start, longest)
+            policy.learn(length + unseen, start.kept[length])
+            _count(total, start, length, calls, costs, unseen)
             row += start.advance[length]
     return total
 
 
-def _draft(policy: LengthPolicy, start: Start, longest: int) -> tuple[int, int]:
-    """Drafted tokens and layer calls of one round: the engine's own loop over recorded tokens."""
-    draft, room, calls = Draft(), min(longest, len(start.probs)), 0
+def _draft(policy: LengthPolicy, start: Start, longest: int) -> tuple[int, int, int]:
+    """Drafted tokens of one round, those of its last block that were not recorded, and layer calls: the engine's own loop over
+    recorded tokens."""
+    draft, room, calls, unseen = Draft(), min(longest, len(start.probs)), 0, 0
     while len(draft) < room:
-        count = min(policy.next_block(draft), room - len(draft))
+        wanted = min(policy.next_block(draft), longest - len(draft))
+        count = min(wanted, room - len(draft))
         if count <= 0:
             break
+        if start.open_end:
+            unseen = wanted - count
         now = slice(len(draft), len(draft) + count)
         draft.ids += [0] * count
         draft.probs += start.probs[now]
         if policy.score and len(draft) < room:
             draft.scores += start.scores[now]
             calls += 1
-    return len(draft), calls
+    return len(draft), unseen, calls
 
 
 def oracle(texts: list[list[Start]], longest: int, costs: Costs) -> Replayed:
@@ -115,12 +122,12 @@ def oracle(texts: list[list[Start]], longest: int, costs: Costs) -> Replayed:
     return total
 
 
-def _count(total: Replayed, start: Start, length: int, calls: int, costs: Costs) -> None:
+def _count(total: Replayed, start: Start, length: int, calls: int, costs: Costs, unseen: int = 0) -> None:
     total.tokens += start.kept[length] + 1
     total.rounds += 1
-    total.drafted += length
+    total.drafted += length + unseen
     total.calls += calls
-    total.seconds += costs.round(length, calls)
+    total.seconds += costs.round(length + unseen, calls)
 
 
 class _Recorded:

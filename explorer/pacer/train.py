@@ -7,7 +7,7 @@ import math
 import random
 import time
 from collections.abc import Callable, Generator, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 import torch
@@ -76,6 +76,9 @@ class Batch:
     probs: Tensor  # [B, L]
     labels: Tensor  # [B, L] 1: kept
     weight: Tensor  # [B, L]
+
+    def to(self, device: torch.device) -> Batch:
+        return Batch(*(getattr(self, column.name).to(device) for column in fields(self)))
 
 
 def sample_rounds(
@@ -192,10 +195,7 @@ def training(
         wrapped.train()
         while at["group"] < len(groups):
             done = (at["epoch"] + at["group"] / len(groups)) / recipe.epochs
-            batch = collate(groups[at["group"]], recipe)
-            batch = Batch(
-                *(getattr(batch, name).to(accelerator.device) for name in ("states", "probs", "labels", "weight"))
-            )
+            batch = collate(groups[at["group"]], recipe).to(accelerator.device)
             with accelerator.autocast():
                 logits = wrapped(batch.states, batch.probs)
             loss = loss_of(logits, batch)
@@ -231,7 +231,7 @@ def calibrate(layer: PreVerificationLayer, rounds: list[tuple[Round, int]], reci
     enough for the block took epochs to find that out.
     """
     some = rounds if len(rounds) <= CALIBRATED else random.Random(recipe.seed).sample(rounds, CALIBRATED)
-    batch = collate(some, recipe)
+    batch = collate(some, recipe).to(layer.head.bias.device)
     sure = sureness(batch.probs)
     numbers = [layer.head.bias] if layer.sureness is None else [layer.head.bias, layer.sureness]
     solver = torch.optim.LBFGS(numbers, max_iter=50, line_search_fn="strong_wolfe")

@@ -15,7 +15,7 @@ from explorer.ui.links import SCRIPT, link_controls
 from explorer.ui.paces import Paces
 from explorer.ui.scripts import declared, of_rules, source, spoken
 
-SCRIPTS = ("rule.js", "run.js", "dom.js", "summary.js", "compare.js")
+SCRIPTS = ("rule.js", "run.js", "dom.js", "progress.js", "summary.js", "compare.js")
 SHARED_TEXTS = ("kinds", "alone", "locale", "summary", "ends")  # of the run view
 MORE = ("entropy", "window_includes_mismatch")  # of the rules' knobs; all others of these stand first
 BUDGET = 96  # tokens; three runs are waited for

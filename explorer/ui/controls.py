@@ -10,7 +10,7 @@ import gradio as gr
 from explorer.config import PRESETS, RULE_KNOBS, ConfigError, DecodeConfig, Knob
 from explorer.ui import rail, texts
 from explorer.ui.languages import say
-from explorer.ui.scripts import page_knobs
+from explorer.ui.scripts import CHOICE_LABELS, page_knobs
 
 # Knobs that most visitors never turn: sampling, and the finer points of drafting.
 ADVANCED = (
@@ -26,14 +26,6 @@ ADVANCED = (
     "seed",
     "raw_prompt",
 )
-_CHOICE_LABELS = {
-    "rule": "RULE_LABELS",
-    "entropy": "ENTROPY_LABELS",
-    "drafter": "DRAFTER_LABELS",
-    "length": "LENGTH_LABELS",
-    "statistic": "STATISTIC_LABELS",
-    "schedule": "SCHEDULE_LABELS",
-}
 
 
 def group_of(knob: Knob) -> str:
@@ -82,7 +74,7 @@ def _control(knob: Knob, value: Any, elem_id: str) -> gr.components.Component:
     if knob.kind is bool:
         return gr.Checkbox(**common)
     if knob.choices:
-        table = _CHOICE_LABELS.get(knob.name)
+        table = CHOICE_LABELS.get(knob.name)
         labels = [say(f"{table}.{choice}") if table else choice for choice in knob.choices]
         return gr.Radio(list(zip(labels, knob.choices)), **common)
     if (knob.high - knob.low) / knob.step > 10_000:  # too fine for a slider

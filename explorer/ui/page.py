@@ -15,7 +15,7 @@ from explorer.ui.backend import Backend
 from explorer.ui.compare import compare_tab
 from explorer.ui.controls import ADVANCED, Explore, control, group_of, heading, page_knobs, pair_label, preset_control
 from explorer.ui.languages import examples, say
-from explorer.ui.learn import CHOSEN, TELL, learn_tab, lesson_slot
+from explorer.ui.learn import CHOSEN, ENTER, TELL, learn_tab, lesson_slot
 from explorer.ui.links import LOOSE_KNOBS, SCRIPT, link_controls
 from explorer.ui.paces import Paces
 from explorer.ui.recordings import Recording, recordings
@@ -85,16 +85,19 @@ def build_page(
             with gr.Column(scale=1, min_width=0, elem_id="title"):  # Gradio translates one text of a value
                 gr.HTML(f"<h1>{say('TITLE')}</h1>")
                 gr.HTML(f"<p class='lead'>{say('LEAD')}</p>")
+                gr.HTML(f"<p class='lead marks'>{say('LEAD_MARKS')}</p>")
+            newcomer = gr.Button(say("NEWCOMER"), size="sm", variant="secondary", elem_id="newcomer")
             toggle = gr.Button(say("THEME_TOGGLE"), size="sm", variant="secondary", elem_id="theme-toggle")
         toggle.click(None, js=_TOGGLE, api_visibility="private")
         with gr.Tabs(selected="explore", overflow_behavior="wrap", elem_id="views") as views:
             explore = _explore(backend, handlers, session, opened, views)
+            learn_tab()
             paces = Paces(recorded)
             compare_tab(backend, explore, MODEL, paces)
             tune_tab(backend, explore, views, MODEL, paces)
             if backend.loan_seconds is None:  # no loan is long enough to train in
                 train_tab(backend, explore, views)
-            learn_tab()
+        newcomer.click(None, None, [views], js=ENTER, **SCRIPT)
         views.change(None, js=TELL, **SCRIPT)
         page.load(Warmup(backend, warm).watch, None, [explore.readiness], concurrency_limit=None, **QUIET)
         for script in (_KEPT_THEME, _NARROW, _MENDED):

@@ -28,6 +28,7 @@ PURE = (
 SCRIPTS = (
     *PURE,
     "dom.js",
+    "progress.js",
     "strip.js",
     "card.js",
     "treeview.js",
@@ -47,6 +48,15 @@ SCRIPTS = (
 VIEW_STYLES = ("view.css", "lanes.css", "tree.css", "charts.css", "share.css")
 STYLES = tuple(ASSETS / name for name in ("page.css", *VIEW_STYLES, "tune.css", "lesson.css"))
 
+# Where the labels of a knob's choices stand, in texts.py as a table and in texts_ko.PAGE under its name.
+CHOICE_LABELS = {
+    "rule": "RULE_LABELS",
+    "entropy": "ENTROPY_LABELS",
+    "drafter": "DRAFTER_LABELS",
+    "length": "LENGTH_LABELS",
+    "statistic": "STATISTIC_LABELS",
+    "schedule": "SCHEDULE_LABELS",
+}
 VIEW_TEXTS = ((texts.VIEW, texts_learn.LESSON), (texts_ko.VIEW, texts_learn_ko.LESSON))
 PARAMETERS = "element, props, trigger, watch"  # what Gradio gives a script; see assets/alone.html for a page without it
 IMPORT_LIMIT = 16 * 2**20  # bytes of a trace that the page opens: a run of the largest budget has about five million
@@ -99,9 +109,20 @@ def declared(constants: Mapping[str, object]) -> str:
 
 
 def spoken(english: Mapping[str, object], korean: Mapping[str, object]) -> str:
-    """TEXT, what a script says: the browser's language decides, as it does for Gradio's own texts."""
+    """TEXT, what a script says: the browser's language decides, as it does for Gradio's own texts.
+
+    With the labels of all choices, by knob.
+    """
+    by_language = {
+        "en": english | {"choices": {knob: getattr(texts, table) for knob, table in CHOICE_LABELS.items()}},
+        "ko": korean | {"choices": {knob: _korean_choices(table) for knob, table in CHOICE_LABELS.items()}},
+    }
     language = 'const LANGUAGE = /^ko\\b/i.test(globalThis.navigator?.language) ? "ko" : "en";'
-    return "\n".join([declared({"TEXTS": {"en": english, "ko": korean}}), language, "const TEXT = TEXTS[LANGUAGE];"])
+    return "\n".join([declared({"TEXTS": by_language}), language, "const TEXT = TEXTS[LANGUAGE];"])
+
+
+def _korean_choices(table: str) -> dict[str, str]:
+    return {choice: texts_ko.PAGE[f"{table}.{choice}"] for choice in getattr(texts, table)}
 
 
 def page_knobs() -> tuple[Knob, ...]:

@@ -8,11 +8,12 @@ from __future__ import annotations
 from typing import Any
 
 TITLE = "Speculative decoding explorer"
-LEAD = (
-    "A fast draft model guesses several tokens ahead; the target model checks them all in one pass. "
-    "Colour and mark show what became of each guess. Deferred ones are FLy's: guesses the target would not have made itself, "
-    "kept because it was unsure and the draft went on well."
+LEAD = "A fast draft model guesses several tokens ahead; the target model checks them all in one pass."
+LEAD_MARKS = (
+    "Colour and mark show what became of each guess: agreed, refused, or, with FLy, kept though the target would have said "
+    "something else, because it was unsure and the draft went on well."
 )
+NEWCOMER = "New here? Take the lesson"
 
 PROMPT_LABEL = "Prompt"
 PROMPT_PLACEHOLDER = "Ask for something, or pick an example below."
@@ -350,7 +351,7 @@ VIEW: dict[str, Any] = {
         "counts": "{nodes} tokens on {depth} levels verified in one pass, {kept} kept",
         "root": "text so far",
         "own": "target's own",
-        "key": "Left to right: depth. The wider a line, the likelier the head finds the token behind its parent; the deeper the shade, the likelier the whole path. Bold with a letter: the path that became the draft.",
+        "key": "Left to right: depth; the first row is what the round committed. The wider a line, the likelier the head finds the token behind its parent; the deeper the shade, the likelier the whole path. Bold with a letter: the path that became the draft.",
         "keys": "Arrow keys walk the tree, Enter shows a token of the path above.",
         "node": "{token}, level {level}: the head gives it {chance}, {along} along the path. The target then says {choice}.",
         "fates": {"kept": "On the path and kept.", "refused": "On the path and refused.", "discarded": "On the path, behind the cut.", "beside": "Beside the path: verified and thrown away."},
@@ -358,7 +359,7 @@ VIEW: dict[str, Any] = {
     },
     "gauges": {
         "title": "Where the target doubts",
-        "lead": "Each mark is one of {count} disagreements between draft and target, placed by the target's entropy there.",
+        "lead": "Each mark is a disagreement between draft and target, {count} in this run, placed by the target's entropy there.",
         "drag": "Drag θ to see what would change.",
         "handle": "Theta on the {measure}",
         "value": "θ {theta}: {sure} below, {unsure} at or above",
@@ -595,7 +596,6 @@ TUNE_VIEW: dict[str, Any] = {
     },
     "key": "A corner marks the recommended point, a frame the one shown below, hatching what lies outside the limit.",
     "key_partial": "Over {done} of {all} prompts. A corner marks the recommended point, a frame the one shown below, hatching what lies outside the limit.",
-    "drafters": {"lookup": "prompt lookup", "model+lookup": "model and lookup", "model+phrases": "model with phrases", "features": "EAGLE-3 head"},
     "point": {
         "recommended": "Recommended",
         "other": "This point",

@@ -32,7 +32,7 @@ LESSON: dict[str, Any] = {
     "step": {
         "slow": {
             "title": "Why decoding is slow",
-            "text": "A language model writes one token at a time, and for each it reads all of its weights once.\nHere the target writes alone. Every bar under the text is one pass through the whole model: {pass_ms} ms on average, measured on {device}.",
+            "text": "A language model writes one token at a time, a word or a piece of one, and for each it reads all of its weights once.\nHere one model writes alone. Every bar under the text is one pass through the whole model: {pass_ms} ms on average, measured on {device}.",
             "question": "Step through a few passes with › or by dragging over the bars. How many tokens does each one add?",
             "notes": {
                 "more": "Look at {left} more.",
@@ -41,10 +41,10 @@ LESSON: dict[str, Any] = {
         },
         "verify": {
             "title": "Draft, then verify",
-            "text": "A smaller, faster draft model guesses the next {k} tokens. The target checks all of them in one pass, and that pass takes little longer than one for a single token: {pass_ms} ms here, {alone_ms} ms alone, both measured.\nUp to the first disagreement the draft is kept. There the target's own token stands (C), and the rest is thrown away. If the whole draft is kept, the same pass adds one token more (B).",
-            "question": "Find a round whose whole draft was kept.",
+            "text": "Now two models work together (larger ones than in the step before). The faster one, the draft model, guesses the next {k} tokens. The better one, the target, checks all of them in one pass, and that takes about as long as a pass for a single token: {pass_ms} ms here, {alone_ms} ms alone, both measured.\nUp to the first disagreement the draft is kept. There the target's own token stands (C), and the rest is thrown away. If the whole draft is kept, the same pass adds one token more (B).",
+            "question": "Every bar is one such round, and its pale part was thrown away. Find a round whose whole draft was kept.",
             "notes": {
-                "cut": "Round {round}: {kept} of {size} kept. The pale part of its bar was thrown away. Look for a bar without one.",
+                "cut": "Round {round}: {kept} of {size} kept. Look for a bar without a pale part, and select it.",
                 "right": "Round {round}: all {size} kept and one more, {committed} tokens for one pass. And the text is the target's own, token by token: the exact rule changes nothing.",
             },
         },
@@ -70,7 +70,7 @@ LESSON: dict[str, Any] = {
         },
         "holds": {
             "title": "A window that holds",
-            "text": "Second condition: the draft must go on well. A mismatch that passes the gate is deferred until the next W drafted tokens, its window, are known: each must be what the target says there.\n{draft} stood against {target}, and its window held. So it was kept.",
+            "text": "Second condition: the draft must go on well. A mismatch that passes the gate is deferred until the next W drafted tokens, its window, are known: each must be what the target says there.\nHere the draft wrote {draft}, the target would have written {target}. All of the window matched, so {draft} was kept.",
             "question": "Find the largest W that still keeps {draft}.",
             "notes": {
                 "more": "Kept at W\u00a0=\u00a0{w}. A larger one may hold, too.",
@@ -81,7 +81,7 @@ LESSON: dict[str, Any] = {
         },
         "breaks": {
             "title": "A window that breaks",
-            "text": "{draft} against {target}: the target is in doubt here as well (entropy {h}). But {m} tokens on, the draft disagrees again. It has gone another way, so {draft} was refused. How unsure the target is about the second one does not matter.",
+            "text": "The draft wrote {draft}, the target would have written {target}, and it is in doubt here as well (entropy {h}). But {m} tokens on, the draft disagrees again. It has gone another way, so {draft} was refused. How unsure the target is about the second one does not matter.",
             "question": "Move W until {draft} is kept after all.",
             "notes": {
                 "broken": "W\u00a0=\u00a0{w} still reaches the second mismatch, {m} further on.",
@@ -110,7 +110,7 @@ LESSON: dict[str, Any] = {
         },
         "pacer": {
             "title": "PACER ends a draft in time",
-            "text": "PACER drafts in blocks of {block}. After each, a small trained layer predicts how likely its tokens are to be kept, from the draft's own hidden states: the target has not seen them yet. If their mean is below the threshold t\u00a0=\u00a0{first}, the draft ends and goes to the target. Every block that passes multiplies t by ρ, here {growth}. So a draft grows to {k} where the text repeats itself, as in this round, and stays short where it does not.",
+            "text": "PACER drafts in blocks of {block}. After each, a small trained layer predicts how likely its tokens are to be kept, from the draft model's own hidden states: the target has not seen them yet.\nIf the mean of a block is below the threshold t\u00a0=\u00a0{first}, the draft ends and goes to the target. Every block that passes multiplies t by ρ (here {growth}; one leaves t as it is). So a draft grows to {k} tokens where the text repeats itself, as in this round, and stays short where it does not.",
             "question": "Find the round in which a block stopped the draft.",
             "notes": {
                 "passed": "Round {round}: no block says stop. This draft ended at its largest length, or with the text.",
@@ -130,8 +130,8 @@ LESSON: dict[str, Any] = {
         },
         "lost": {
             "title": "What is lost",
-            "text": "FLy is lossy: its text may leave the one that the target alone would have written. How far shows in the mean log-probability that the target gives to each: {ours} nats per token for this text, {theirs} for its own.\nThe end of the summary says at which token the texts part.",
-            "question": "Select that token in the text.",
+            "text": "FLy is lossy: its text may leave the one that the target alone would have written. How far shows in the mean log-probability that the target gives to each text, the nearer to zero the likelier: {ours} nats per token for this text, {theirs} for its own.\nThe end of the summary says at which token the texts part.",
+            "question": "Select that token in the text. You will be told the number of the one you select.",
             "notes": {
                 "before": "That is token {index}. Up to there both texts are the same.",
                 "behind": "That is token {index}. The texts have parted before.",

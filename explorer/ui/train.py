@@ -11,7 +11,7 @@ from explorer.ui.controls import Explore, control, pair_label
 from explorer.ui.languages import say
 from explorer.ui.scripts import source, spoken
 
-SCRIPTS = ("dom.js", "summary.js", "train.js")
+SCRIPTS = ("dom.js", "progress.js", "summary.js", "train.js")
 QUIET = {"show_progress": "hidden", "api_visibility": "private"}
 LIVE = {"queue": False, "trigger_mode": "always_last", **QUIET}  # of controls that move
 # One training at a time; runs of other visitors come between its steps, they do not wait for its end.

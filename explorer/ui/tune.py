@@ -16,7 +16,7 @@ from explorer.ui.languages import say
 from explorer.ui.paces import Paces
 from explorer.ui.scripts import source, spoken
 
-SCRIPTS = ("dom.js", "summary.js", "heatmap.js", "tune.js")
+SCRIPTS = ("dom.js", "progress.js", "summary.js", "heatmap.js", "tune.js")
 QUIET = {"show_progress": "hidden", "api_visibility": "private"}
 LIVE = {"queue": False, "trigger_mode": "always_last", **QUIET}  # of controls that move
 ADOPTED = ("rule", "entropy", "theta", "window", "window_includes_mismatch", "drafter", "length", "draft_length")

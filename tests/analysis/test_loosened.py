@@ -8,7 +8,7 @@ import pytest
 from explorer.analysis.loosened import loosened, loosened_table
 from explorer.analysis.metrics import summarize
 from explorer.config import DecodeConfig
-from explorer.trace import Stop
+from explorer.stops import Stop
 
 
 def test_the_kept_token_stands_in_the_output_and_the_refused_choice_beside_it(hand):

@@ -6,7 +6,8 @@ import pytest
 
 from explorer.analysis.metrics import first_divergence, kept_emitted, overlapped_seconds, summarize
 from explorer.config import DecodeConfig
-from explorer.trace import Baseline, Seconds, Stop
+from explorer.stops import Stop
+from explorer.trace import Baseline, Seconds
 from explorer.verdicts import Verdict
 
 

@@ -4,7 +4,7 @@ import pytest
 from test_points import prompt, sweep
 
 from explorer.analysis.pace import TREE, Pace
-from explorer.trace import Stop
+from explorer.stops import Stop
 
 
 def test_from_a_recorded_run(hand):

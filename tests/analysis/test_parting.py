@@ -6,7 +6,7 @@ import pytest
 
 from explorer.analysis.parting import near_tie_gap, parting
 from explorer.config import DecodeConfig
-from explorer.trace import Stop
+from explorer.stops import Stop
 
 LOOSE = DecodeConfig(theta=0.3, window=1, draft_length=3, max_new_tokens=4)
 ALONE = replace(LOOSE, rule="autoregressive")

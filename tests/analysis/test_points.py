@@ -8,7 +8,7 @@ import json
 import pytest
 
 from explorer.analysis.loosened import Loosened
-from explorer.analysis.points import FIGURES, Limit, csv_of, heat_map, markdown, points_of, recommend
+from explorer.analysis.points import Limit, csv_of, markdown, points_of, recommend
 from explorer.analysis.sweep import Measured, Pass, PromptRuns, Run, Sweep, merged
 from explorer.config import DecodeConfig
 from explorer.prompts import PromptItem
@@ -184,16 +184,6 @@ def test_of_points_of_one_speed_the_one_that_changes_least_is_chosen():
 
 
 # Tables and files ---------------------------------------------------------------------------------------------------
-
-
-def test_a_heat_map_has_a_cell_for_every_theta_and_window():
-    points = points_of(sweep())
-    tau = next(figure for figure in FIGURES if figure.name == "tau")
-    shown = heat_map(points, tau, 4)
-    assert (shown.thetas, shown.windows) == ((0.0, 0.1), (1, 2))
-    assert shown.values == ((8.0, None), (None, 4.0))
-    assert shown.points == ((3, None), (None, 2))
-    assert heat_map(points, tau, 5).values == ()
 
 
 def test_tables_say_which_speeds_are_modelled_and_which_measured():

@@ -5,10 +5,10 @@ import itertools
 
 import pytest
 
-from explorer.analysis.replay import first_change, replay
+from explorer.analysis.replay import first_change, replay, spans
 from explorer.config import ConfigError, DecodeConfig
 from explorer.engine.decode import decode
-from explorer.trace import Stop
+from explorer.stops import Stop
 
 PROMPT = [39, 68, 75, 75, 78, 258, 82, 66, 66, 77]
 
@@ -55,6 +55,17 @@ def test_the_other_measure_reads_the_other_entropy(hand):
     trace = hand.trace([round_], config, Stop("budget"))
     (again,) = replay(trace, dataclasses.replace(config, entropy="top3"))
     assert (again.before.kept, again.after.kept) == (1, 3)
+
+
+def test_a_text_that_ended_before_the_rounds_part_ends_there_again(hand):
+    """A stop string or the budget may cut a round in what both settings keep: the very same text comes out."""
+    config = DecodeConfig(rule="exact", draft_length=3, max_new_tokens=16, stop_strings=("e",))
+    round_ = dataclasses.replace(hand.round(3, [4, 5, 6], [4, 7, 6, 8], config), emitted=(4,))
+    trace = hand.trace([round_], config, Stop("stop_string", 0))
+    (again,) = rounds = replay(trace, dataclasses.replace(config, rule="fly", theta=0.0, window=1))
+    assert (again.before.kept, again.after.kept, again.changed) == (1, 3, False)
+    exact, _ = spans(rounds, trace)
+    assert exact.tau == 1
 
 
 SETTINGS = [

@@ -20,7 +20,8 @@ sys.path[:0] = [str(HERE.parents[1]), str(HERE.parent / "ui")]
 from scripted import STORY, ScriptedBackend, Step, Words, make_round  # noqa: E402
 
 from explorer.config import DecodeConfig  # noqa: E402
-from explorer.trace import Prompt, Provenance, Stop, Trace, mentioned_ids  # noqa: E402
+from explorer.stops import Stop  # noqa: E402
+from explorer.trace import Prompt, Provenance, Trace, mentioned_ids  # noqa: E402
 from explorer.ui.page import build_page  # noqa: E402
 from explorer.ui.recordings import recordings  # noqa: E402
 from explorer.ui.theme import launch_options  # noqa: E402

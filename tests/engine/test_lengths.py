@@ -381,6 +381,8 @@ def test_the_heuristic_adds_two_or_takes_one():
     for _ in range(20):
         policy.learn(5, 0)
     assert policy.next_block(Draft()) == 1
+    policy.learn(0, 0)  # a lookup that found nothing
+    assert policy.next_block(Draft()) == 1
 
 
 def test_every_policy_has_its_own_starting_point():

@@ -197,6 +197,20 @@ def test_the_shipped_head_is_plain_greedy_and_of_use(real_pair, oracle):
     assert kept > 3
 
 
+def test_trees_of_the_shipped_head_are_plain_greedy_and_of_more_use(real_pair, oracle):
+    """A token that is not the head's first choice is kept now and then: a chain of the same depth makes more passes."""
+    chain = dataclasses.replace(EXACT, drafter="features", draft_length=2)
+    passes = {}
+    for config in (chain, dataclasses.replace(chain, tree=8)):
+        for prompt in PROMPTS[3:5]:
+            rounds = list(decode(real_pair, list(real_pair.encode(prompt).ids), config))
+            passes[config.tree] = passes.get(config.tree, 0) + len(rounds)
+            if config.tree:
+                assert_greedy(real_pair, oracle, prompt, [token for round_ in rounds for token in round_.emitted])
+                assert all(round_.verified <= 8 for round_ in rounds)
+    assert passes[8] < passes[0]
+
+
 def test_transformers_own_modules_too(plain, oracle):
     """The plain float32 pair, which is the oracle that the packed one is held to."""
     for prompt in (PROMPTS[8], PROMPTS[35]):

@@ -7,9 +7,9 @@ import pytest
 
 from explorer.config import DecodeConfig
 from explorer.engine.decode import decode
-from explorer.engine.stops import StopRule
 from explorer.pieces import text_of
-from explorer.trace import Stop, Trace
+from explorer.stops import Stop, StopRule
+from explorer.trace import Trace
 from explorer.verdicts import Verdict
 
 PROMPT = [39, 68, 75, 75, 78, 258, 82, 66, 66, 77, 260, 84, 11, 12]
@@ -92,6 +92,8 @@ def test_stop_ids_come_from_every_place_that_names_some(make_model, tokenizer):
     assert Pair("p", target, draft, tokenizer).stop_ids == {7, 8, 11, tokenizer.eos_token_id}, (
         "the draft's own has no say"
     )
+    target.generation_config.eos_token_id = target.config.eos_token_id = -1  # "none", in some configurations
+    assert Pair("p", target, draft, tokenizer).stop_ids == {tokenizer.eos_token_id}
     target.generation_config.eos_token_id = target.config.eos_token_id = None
     assert Pair("p", target, draft, tokenizer).stop_ids == {tokenizer.eos_token_id}
 

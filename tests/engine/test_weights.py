@@ -10,8 +10,11 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+import torch
+from safetensors.torch import save_file
 
 from explorer.engine import weights
+from explorer.engine.loading import placement, read_model
 from explorer.engine.weights import RegistryModel, WeightsError, is_here, local_or_hub, registry_model
 
 CONTENT = b"GGUF" + bytes(range(256)) * 40
@@ -235,6 +238,16 @@ def test_pickle_weights_are_refused(tmp_path):
     with pytest.raises(WeightsError, match="pickle"):
         local_or_hub(str(tmp_path))
     assert not is_here(str(tmp_path))
+
+
+def test_a_pickle_beside_another_file_is_not_read(make_model, tmp_path):
+    """Any *.safetensors makes a folder look whole; what it does not hold must not come from a pickle."""
+    model = make_model("llama", 0)
+    model.config.save_pretrained(tmp_path)
+    torch.save(model.state_dict(), tmp_path / "pytorch_model.bin")
+    save_file({"x": torch.zeros(1)}, tmp_path / "x.safetensors")
+    with pytest.raises(WeightsError, match="cannot load"):
+        read_model(tmp_path, placement("cpu", "float32"))
 
 
 def test_gguf_folder_or_file_is_converted_into_the_cache(tmp_path, cache, monkeypatch):

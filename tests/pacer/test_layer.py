@@ -100,6 +100,17 @@ def test_it_starts_as_the_drafts_own_last_layer_and_opinion(make_pair):
         torch.testing.assert_close(layer(states, probs).sigmoid(), probs.cumprod(1), atol=1e-4, rtol=1e-4)
 
 
+def test_the_seed_decides_what_does_not_start_from_the_draft(make_pair):
+    """A recipe names everything that decides the trained weights."""
+    draft = make_pair("llama").oracle_draft
+    one, again, other = (PreVerificationLayer.beside(draft, seed).state_dict() for seed in (3, 3, 4))
+    assert all(torch.equal(one[name], again[name]) for name in one)
+    assert {name for name in one if not torch.equal(one[name], other[name])} == {
+        "position.weight",
+        "probability.weight",
+    }
+
+
 def test_switches_change_what_is_read(make_layer):
     states, probs = rounds()
     with torch.no_grad():

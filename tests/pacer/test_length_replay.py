@@ -66,6 +66,16 @@ def test_time_is_what_the_rounds_cost():
     assert (whole.drafted, whole.calls) == (4, 3), "no call where K ends the draft"
 
 
+def test_tokens_behind_the_end_of_the_record_cost_time():
+    """Only so many tokens are recorded behind a mismatch; a longer draft would have gone on, and none of that is kept."""
+    one = Start([0.5] * 3, [], [0, 1, 1, 1], [1, 2, 2, 2], open_end=True)
+    result = replay([[one]], lambda: FixedLength(8), 8, FLAT)
+    assert (result.tokens, result.drafted) == (2, 8)
+    assert result.seconds == pytest.approx(1.0 + 8 * 0.1)
+    ended = dataclasses.replace(one, open_end=False)  # at a stop id
+    assert replay([[ended]], lambda: FixedLength(8), 8, FLAT).drafted == 3
+
+
 @pytest.mark.parametrize("shape", ["llama", "qwen2"])
 @pytest.mark.parametrize("block", [1, 2, 3])
 def test_a_replay_is_the_run_it_stands_for(shape, block, make_pair, with_stop_ids, collected):

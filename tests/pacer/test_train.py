@@ -117,7 +117,6 @@ RECIPE = Recipe(epochs=4, batch=8, rate=1e-3, longest=8)
 
 
 def fresh(make_pair, **switches):
-    torch.manual_seed(0)
     return PreVerificationLayer.beside(make_pair("llama").oracle_draft, **switches)
 
 
@@ -127,6 +126,18 @@ def test_it_learns_what_the_states_say(make_pair, learnable, tmp_path):
     assert figures["auc_within_offset"] > 0.95 > 0.6 > figures["auc_within_offset_survival"]
     assert figures == measure(layer, learnable(8, 2), RECIPE, frozenset()) | {"epoch": figures["epoch"]}
     assert (tmp_path / "log.jsonl").read_text().count("loss_held_out") == RECIPE.epochs
+
+
+def test_calibration_works_where_the_layer_lies(make_pair, learnable, monkeypatch):
+    """Rounds come from the host, and the Train tab trains on a GPU where there is one. No device but `meta` is everywhere."""
+
+    class OneStep(torch.optim.SGD):
+        def __init__(self, parameters, **_):
+            super().__init__(parameters, lr=0.1)
+
+    monkeypatch.setattr(torch.optim, "LBFGS", OneStep)
+    rounds = sample_rounds(learnable(2, 1), RECIPE, frozenset(), random.Random(0))
+    calibrate(fresh(make_pair).to("meta"), rounds, RECIPE)
 
 
 @pytest.mark.parametrize("probability", [True, False])

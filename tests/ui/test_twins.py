@@ -13,7 +13,8 @@ from explorer.analysis.replay import first_change, replay, spans
 from explorer.cases import Case
 from explorer.config import ConfigError, DecodeConfig
 from explorer.schema import read
-from explorer.trace import Prompt, Provenance, Stop, Trace, mentioned_ids
+from explorer.stops import Stop
+from explorer.trace import Prompt, Provenance, Trace, mentioned_ids
 from explorer.ui.lines import RunEncoder, header
 from explorer.verdicts import LOOSE_RULES, judge
 
