@@ -135,7 +135,7 @@ def _train(args: argparse.Namespace) -> None:
     mine = next(
         one for one in judged(fit.head, test, thresholds(fit.head, validation, recipe.recall)) if one.name == HEAD
     )
-    data = {"seed": settings["seed"], "training_important": int(training.important.sum())}
+    data = {"prompts_seed": settings["seed"], "training_important": int(training.important.sum())}
     for name, rows in (("training", training), ("validation", validation), ("test", test)):
         data |= {name: len(rows), f"{name}_prompts": rows.prompts}
     metrics = {

@@ -423,7 +423,9 @@ def test_a_drafted_tree_is_drawn_told_and_walked(alone, hand):
     ):
         page.keyboard.press(key)
         assert page.inner_text(".tree-told").startswith(told)
-        assert page.evaluate("document.activeElement.getAttribute('aria-label')") == page.inner_text(".tree-told")
+        assert page.evaluate("document.activeElement.querySelector('.sr-only').textContent") == page.inner_text(
+            ".tree-told"
+        )
     page.click("[role=treeitem]:has-text('b')")
     assert page.get_attribute(".lane[data-position='0']", "aria-selected") == "true"
     _, data = saved(page, "Picture of this round, SVG")
