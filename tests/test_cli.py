@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from explorer.config import PRESETS
-from explorer.trace import Trace
+from explorer.trace import Baseline, Trace
 
 ROOT = Path(__file__).parents[1]
 
@@ -410,6 +410,34 @@ def test_an_interrupt_keeps_what_is_there(run, saved, tmp_path, monkeypatch):
     assert "stopped by user" in err
 
 
+def test_an_interrupt_of_plain_greedy_keeps_the_run(run, saved, tmp_path, monkeypatch):
+    """Ctrl-C while the run is compared: the run itself is complete, and so is its record."""
+
+    def interrupted(rounds):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Baseline, "of", interrupted)
+    options = ["--prompt", "Hello", "--pair", saved, *FAST, "--baseline", "--out", tmp_path / "t.json"]
+    code, _, err = run("run", *options)
+    trace = Trace.load(tmp_path / "t.json")
+    assert (code, trace.partial, trace.baseline) == (0, False, None)
+    assert "plain greedy was stopped" in err
+
+
+def test_options_without_effect_are_noted(run, saved):
+    _, _, err = run("run", "--prompt", "x", "--pair", saved, *FAST, "--rule", "exact", "--pacer-layer", "/no/such")
+    assert "note: --theta has no effect here: it needs --rule fly" in err
+    assert "note: --window has no effect here" in err
+    assert "note: --pacer-layer has no effect here" in err
+    assert "--draft-length" not in err
+
+
+def test_rounds_are_printed_where_asked_for(run, saved):
+    options = ["--prompt", "Hello", "--pair", saved, *FAST]
+    assert "round 1: " not in run("run", *options)[2]
+    assert re.search(r"\nround 1: [EDGWFR·]+  '.*\n(round .*\n)+letters: ", run("run", *options, "--rounds")[2])
+
+
 def test_a_vocabulary_mismatch_is_one_line(refused, saved, tmp_path):
     import shutil
 
@@ -420,6 +448,14 @@ def test_a_vocabulary_mismatch_is_one_line(refused, saved, tmp_path):
     PreTrainedTokenizerFast(tokenizer_object=Tokenizer(models.BPE({"a": 0}, []))).save_pretrained(tmp_path / "draft")
     line = refused("run", "--prompt", "x", "--pair", f"{saved.partition(',')[0]},{tmp_path / 'draft'}")
     assert "267 and 1 tokens" in line
+
+
+def test_rows_of_a_benchmark_that_are_not_there(refused, saved, tmp_path):
+    """A typo measured plain greedy alone, for minutes."""
+    (tmp_path / "p.jsonl").write_text('{"prompt": "Hello"}')
+    line = refused("bench", "--pair", saved, "--prompts", tmp_path / "p.jsonl", "--rows", "exact, K", "--rows", "typo")
+    assert "--rows 'typo': no row is called so" in line
+    assert "exact, K = 8" in line
 
 
 # replay --------------------------------------------------------------------------------------------------------------
@@ -443,6 +479,28 @@ def test_replay_shows_what_changes_round_by_round(run, recorded):
     code, out, err = run("replay", recorded)
     assert "->" not in out
     assert "the run would be the same" in err
+
+
+def test_replay_says_what_its_letters_mean_and_what_is_for_nothing(run, recorded):
+    _, _, err = run("replay", recorded, "--rule", "exact", "--theta", "0.1")
+    assert "letters: E exact, D deferred, " in err
+    assert "R rejected" in err
+    assert "note: --theta has no effect here: it needs --rule fly" in err
+
+
+def test_a_run_without_drafts_cannot_be_judged_again(refused):
+    """96 lines of nothing, and that the run would be the same."""
+    assert "has no drafts" in refused("replay", ROOT / "examples/runs/12-story-alone.json", "--rule", "fly")
+
+
+def test_differences_of_files_that_cannot_be_counted(run, refused, tmp_path):
+    assert "no-such" in refused("differences", tmp_path / "no-such.json")
+    assert "README.md" in refused("differences", ROOT / "README.md")
+    assert "no run among these has a draft" in refused("differences", ROOT / "examples/runs/12-story-alone.json")
+    assert "TRACE.json" in refused("differences")
+    code, out, _ = run("differences", ROOT / "examples/runs/01-story.json")
+    assert code == 0
+    assert out.startswith("| difference |")
 
 
 def test_replay_of_what_is_no_trace(refused, recorded, tmp_path):
