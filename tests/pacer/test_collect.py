@@ -52,6 +52,13 @@ def test_other_settings_need_another_folder(run, data, capsys):
     assert "other settings" in capsys.readouterr().err
 
 
+def test_what_is_refused_leaves_no_settings_behind(run, tmp_path, capsys):
+    """A folder begun with them would refuse the right ones afterwards."""
+    assert run(*COLLECT, "--exclude", tmp_path / "nothing.jsonl", data=tmp_path / "data") == 2
+    assert not (tmp_path / "data").exists()
+    assert "nothing.jsonl" in capsys.readouterr().err
+
+
 def test_texts_are_the_targets_own_and_excluded_prompts_are_left_out(make_pair, data, run, tmp_path):
     pair = make_pair("llama")
     for text in read_shard(shard_paths(data)[0])[:3]:
