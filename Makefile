@@ -34,6 +34,8 @@ bench: $(VENV)/.run-ready
 	$(PY) -m explorer bench
 
 $(VENV)/bin/pip:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] not in ((3, 11), (3, 12)))' || \
+	{ echo "Python 3.11 or 3.12 is needed, and $(PYTHON) is another or missing: name one, as in PYTHON=python3.11 make run" >&2; exit 2; }
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.run-ready: requirements.txt | $(VENV)/bin/pip

@@ -14,8 +14,14 @@ ON_ZERO_GPU = os.environ.get("SPACES_ZERO_GPU", "").lower() in ("1", "t", "true"
 if ON_ZERO_GPU:
     import spaces  # before torch, whose CUDA calls it answers until a GPU is lent; the platform installs it
 
-from explorer.ui.page import build_page  # noqa: E402
-from explorer.ui.theme import launch_options  # noqa: E402
+from explorer.errors import not_installed  # noqa: E402
+
+try:
+    from explorer.ui.page import build_page
+    from explorer.ui.theme import launch_options
+except ModuleNotFoundError as error:
+    print(f"app.py: {not_installed(error)}", file=sys.stderr)
+    sys.exit(2)
 
 
 def _lent_backend():

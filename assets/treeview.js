@@ -41,12 +41,13 @@ function makeTree(onPick) {
     const y = (index) => (index < 0 ? 0.5 : layout.nodes[index].row + 0.5) * row;
     const width = Math.max(...layout.nodes.map((_, index) => x(index))) + box, height = layout.rows * row;
     parts = layout.nodes.map((_, index) => {
-      const node = make("div", "tree-node", ...(index < tree.length ? nodeParts(index) : [chip(round.choice[judged.kept]), letter(judged.last)]));
+      const face = make("span", "tree-face", ...(index < tree.length ? nodeParts(index) : [chip(round.choice[judged.kept]), letter(judged.last)]));
+      face.setAttribute("aria-hidden", "true");
+      const node = make("div", "tree-node", face, make("span", "sr-only", ...sentence(index)));
       node.classList.add(...classesOf(index));
       if (index < tree.length) node.style.setProperty("--along", Math.sqrt(tree[index].along));
       node.style.transform = `translate(${x(index)}px, ${y(index) - row / 2}px)`;
       node.setAttribute("role", "treeitem");
-      node.setAttribute("aria-label", sentence(index).map((part) => part.textContent ?? part).join(""));
       node.setAttribute("aria-level", layout.nodes[index].depth);
       node.dataset.node = index;
       return node;

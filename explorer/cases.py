@@ -1,4 +1,4 @@
-"""Judging cases as JSON lines: one draft in, its verdicts out. The form of the golden cases and of `explorer judge`."""
+"""Judging cases as JSON lines: one draft in, its verdicts out. The form of the golden cases and of `python -m explorer judge`."""
 
 from __future__ import annotations
 
@@ -6,8 +6,22 @@ import json
 from dataclasses import dataclass
 from typing import Any, get_args
 
+from explorer.config import knobs
 from explorer.schema import SchemaError, parse_json, read
 from explorer.verdicts import LOOSE_RULES, Evidence, Judgement, Rule, judge, judge_evidence
+
+# What `judge --help` says of a line; docs/contracts.md has the same as a table.
+FIELDS = (
+    'One line holds one draft as a JSON object. Always: "rule", and "match" (true where the target agrees), a list like all others with '
+    'one entry per drafted token. fly and exact also need "entropy", "theta" and "window"; "includes_mismatch" and "protected" (true where '
+    "a stop id is involved) are optional. "
+    + " ".join(
+        f"{name} needs {', '.join(map(repr, (*rule.reads, *rule.knobs)))}.".replace("'", '"')
+        for name, rule in LOOSE_RULES.items()
+        if name != "fly"
+    )
+    + " Knobs have the ranges that `run --help` names. The answer of a line: verdicts, kept, cut (null: the whole draft is kept) and last."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +57,9 @@ class Case:
     def __post_init__(self) -> None:
         if self.rule not in get_args(Rule):
             raise SchemaError(f"rule must be one of {', '.join(get_args(Rule))}, got {self.rule[:60]!r}")
+        for knob in knobs():
+            if (value := getattr(self, knob.name, None)) is not None and knob.kind in (int, float):
+                knob.check(value)
         needed = (*LOOSE_RULES[self.rule].reads, *LOOSE_RULES[self.rule].knobs) if self._is_relaxed else _PLAIN
         for name in needed:
             if getattr(self, name) is None:

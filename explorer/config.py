@@ -13,6 +13,7 @@ from typing import Any, get_args
 from explorer.errors import UserError
 from explorer.verdicts import LOOSE_RULES, Rule
 
+DTYPES = ("float32", "bfloat16", "float16")  # that a pair may be loaded in, by torch's names
 ENTROPY_MEASURES = ("normalized", "top3")
 ENTROPY_MAXIMUM = {"normalized": 1.0, "top3": math.log(3)}
 
@@ -60,8 +61,19 @@ class Knob:
         if self.kind is bool:
             return "true or false"
         if self.kind is tuple:
-            return "a list of texts"
-        return f"{'a whole number' if self.kind is int else 'a number'} from {self.low:g} to {self.high:g}"
+            return "a list of texts that are not empty"
+        if self.kind is int:
+            return f"a whole number from {self.low} to {self.high}"
+        return f"a number from {self.low:g} to {self.high:g}"
+
+    def unmet(self, config: DecodeConfig) -> Mapping[str, tuple[str, ...]] | None:
+        """The first of its needs that does not hold under a configuration; None where the knob has an effect."""
+
+        def holds(name: str, choices: tuple[str, ...]) -> bool:
+            value = getattr(config, name)
+            return value in choices if choices else bool(value)
+
+        return next((need for need in self.needs if not any(holds(*one) for one in need.items())), None)
 
     def check(self, value: Any) -> None:
         """Raise ConfigError unless value has this knob's type and lies in its range (NaN never does)."""
@@ -132,7 +144,8 @@ class DecodeConfig:
         low=0.0, high=1.0, step=0.01,
     )  # fmt: skip
     typical_delta: float = _knob(
-        float, 0.3, "Typical delta", "Or above this times exp(-entropy in nats), where that is less.",
+        float, 0.3, "Typical delta",
+        "A mismatch is kept also above this times exp(-entropy in nats), where that is less than typical epsilon.",
         low=0.0, high=1.0, step=0.01,
     )  # fmt: skip
     top_k: int = _knob(

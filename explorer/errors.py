@@ -1,4 +1,4 @@
-"""Errors that are meant for a person: bad input, and a machine that is too small."""
+"""Errors that are meant for a person: bad input, a machine that is too small, and an installation that is not there."""
 
 
 class UserError(ValueError):
@@ -12,3 +12,11 @@ def is_out_of_memory(error: BaseException) -> bool:
     return isinstance(error, RuntimeError) and (
         "can't allocate memory" in str(error) or "not enough memory" in str(error)
     )
+
+
+def not_installed(error: ModuleNotFoundError) -> str:
+    """One line for a package of the requirements that this Python lacks; raises the error again where a module of ours is missing."""
+    package = (error.name or "").partition(".")[0]
+    if package in ("", "explorer"):
+        raise error
+    return f"{package} is not installed for this Python: run `make run` once, then use .venv/bin/python, or `. .venv/bin/activate`"

@@ -1,15 +1,23 @@
-"""Options of the command line that several commands share: pairs, knobs, and readers of numbers whose errors name the range."""
+"""Options of the command line that several commands share: pairs, knobs, and readers of values whose errors name the range.
+
+What the command line says of a knob (range, unit, default, when it has an effect) is made here from the table of knobs.
+"""
 
 from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
 
-from explorer.config import POLICY_DEFAULTS, THETA_OF_MEASURE, DecodeConfig, Knob, knobs
+from explorer.config import DTYPES, POLICY_DEFAULTS, THETA_OF_MEASURE, DecodeConfig, Knob, knobs
+
+DEVICES = ("cpu", "cuda", "mps", "xpu", "auto")
+PAIR_HELP = "a name that `python -m explorer pairs` lists, or TARGET,DRAFT"
+DEVICE_HELP = "default: cuda if present, else cpu"
 
 
 class Parser(argparse.ArgumentParser):
@@ -17,6 +25,13 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, **options: Any):
         super().__init__(**options, allow_abbrev=False)
+
+    def parse_known_args(self, *arguments: Any, **options: Any) -> tuple[argparse.Namespace, list[str]]:
+        """What a command does not know is its own to refuse: its help lists what there is."""
+        args, unknown = super().parse_known_args(*arguments, **options)
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)[:200]}")
+        return args, unknown
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")
@@ -26,18 +41,22 @@ def add_pair(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--pair",
         metavar="P",
-        help="a name of `explorer pairs`, or TARGET,DRAFT: hub ids or local folders; DRAFT may be an EAGLE-3 head of the target; "
-        "TARGET,DRAFT,cross-tokenizer for two vocabularies",
+        type=named,
+        help=f"{PAIR_HELP}: hub ids or local folders; DRAFT may be an EAGLE-3 head of the target; "
+        "TARGET,DRAFT,cross-tokenizer for two vocabularies (default: the default pair of this machine)",
     )
     parser.add_argument(
         "--device",
         metavar="D",
-        help="default: cuda if present, else cpu; auto spreads a large target over all GPUs, memory and disk",
+        type=device,
+        help=f"{DEVICE_HELP}; auto spreads a large target over all GPUs, memory and disk",
     )
     parser.add_argument(
         "--dtype",
         metavar="T",
-        help="default: bfloat16 on cuda; on a cpu packed float32 with a quantized draft; float32 is the plain oracle",
+        type=dtype,
+        help=f"one of {', '.join(DTYPES)}; default: bfloat16 on cuda; on a cpu packed float32 with a quantized draft; "
+        "float32 is the plain oracle",
     )
 
 
@@ -46,26 +65,108 @@ def add_layer(parser: argparse.ArgumentParser) -> None:
         "--pacer-layer",
         metavar="FOLDER",
         type=Path,
-        help="a layer trained by `explorer pacer` (default: what ships for the pair)",
+        help="a layer trained by `python -m explorer pacer` [only with --length pacer or survival; default: what ships for the pair]",
     )
 
 
-def add_knob(parser: argparse.ArgumentParser, knob: Knob) -> None:
-    """The option of one knob. No default here: what was not given keeps the value it would have had."""
-    flag = "--stop" if knob.kind is tuple else f"--{knob.name.replace('_', '-')}"
+def add_knob(
+    parser: argparse.ArgumentParser, knob: Knob, choices: Collection[str] = (), base: DecodeConfig | None = None
+) -> None:
+    """The option of one knob. choices: those of it that the command takes, where it does not take all; base: where its defaults
+    come from, None for a record that is not read yet.
+
+    The parser gets no default: what was not given keeps the value it would have had.
+    """
+    choices = tuple(choices) or knob.choices
     options: dict[str, Any] = {
         "dest": knob.name,
         "default": argparse.SUPPRESS,
-        "help": knob.full_help.replace("%", "%%"),
+        "help": f"{_help(knob, choices)} [{'; '.join(_facts(knob, base))}]".replace("%", "%%"),
     }
     if knob.kind is bool:
-        parser.add_argument(flag, action="store_true", **options)
+        parser.add_argument(flag(knob.name), action="store_true", **options)
     elif knob.kind is tuple:
-        parser.add_argument(flag, action="append", metavar="TEXT", **options)
-    elif knob.choices:
-        parser.add_argument(flag, choices=knob.choices, **options)
+        parser.add_argument(flag(knob.name), action="append", type=stop_text, metavar="TEXT", **options)
+    elif choices:
+        parser.add_argument(flag(knob.name), choices=choices, **options)
     else:
-        parser.add_argument(flag, type=number(knob), metavar="N" if knob.kind is int else "X", **options)
+        parser.add_argument(flag(knob.name), type=number(knob), metavar="N" if knob.kind is int else "X", **options)
+
+
+def flag(name: str) -> str:
+    """The option of a knob."""
+    return "--stop" if name == "stop_strings" else f"--{name.replace('_', '-')}"
+
+
+def _help(knob: Knob, choices: Collection[str]) -> str:
+    lines = (f"{choice}: {line}" for choice, line in knob.lines.items() if knob.by or choice in choices)
+    return " ".join([knob.help, *lines])
+
+
+def _facts(knob: Knob, base: DecodeConfig | None) -> list[str]:
+    """When a knob has an effect, its range with the unit, its default."""
+    needs = [
+        need for need in knob.needs if "rule" not in need or len(knob.needs) == 1
+    ]  # that there is a draft goes without saying
+    facts = [f"only with {' and '.join(map(need_text, needs))}"] if needs else []
+    if not knob.choices and knob.kind in (int, float):
+        facts.append(f"{knob.range_text}{f' {knob.unit}' if knob.unit else ''}")
+    if knob.kind is tuple:
+        return [*facts, "may be repeated", "default: none"]
+    return [*facts, f"default: {', '.join(_defaults(knob, base))}"]
+
+
+def _defaults(knob: Knob, base: DecodeConfig | None) -> list[str]:
+    if base is None:
+        return ["as recorded"]
+    value = getattr(base, knob.name)
+    if knob.kind is bool:
+        return ["on" if value else "off"]
+    others = [
+        (name, settings[knob.name], "length") for name, settings in POLICY_DEFAULTS.items() if knob.name in settings
+    ]
+    if knob.name == "theta":
+        others += [(measure, theta, "entropy") for measure, theta in THETA_OF_MEASURE.items()]
+    shown = f"{value:g}" if knob.kind is float else f"{value}"
+    return [shown, *(f"{other} with {flag(by)} {name}" for name, other, by in others if other != value)]
+
+
+def need_text(need: Mapping[str, tuple[str, ...]]) -> str:
+    """One need of a knob in options: `--drafter features`, or `--tree above 0`."""
+    parts = []
+    for name, choices in need.items():
+        others = [choice for choice in _BY_NAME[name].choices if choice not in choices]
+        if choices and len(others) == 1:
+            parts.append(f"a {flag(name)} other than {others[0]}")
+        else:
+            parts.append(f"{flag(name)} {' or '.join(choices) if choices else 'above 0'}")
+    return " or ".join(parts)
+
+
+def without_effect(given: Collection[str], config: DecodeConfig) -> list[str]:
+    """A sentence for each option that was given for nothing. given: names of knobs, and of other options of the command."""
+    found = []
+    for knob in knobs():
+        if knob.name in given and (need := knob.unmet(config)):
+            found.append(f"{flag(knob.name)} has no effect here: it needs {need_text(need)}")
+    if "pacer_layer" in given and not config.needs_layer:
+        found.append("--pacer-layer has no effect here: it needs --length pacer or survival")
+    if "preset" in given and config.rule != "fly":
+        found.append("--preset has no effect here: it needs --rule fly")
+    return found
+
+
+def as_options(message: str) -> str:
+    """A refusal or a note with knobs by their options, where it has the page's labels."""
+    for knob in sorted(knobs(), key=lambda knob: -len(knob.label)):
+        message = re.sub(rf"(?<![\w-]){re.escape(knob.label)}(?!\w)", flag(knob.name), message)
+    return message
+
+
+_BY_NAME = {knob.name: knob for knob in knobs()}
+
+
+# Readers of values ----------------------------------------------------------------------------------------------------
 
 
 def number(knob: Knob) -> Callable[[str], float]:
@@ -76,10 +177,15 @@ def number(knob: Knob) -> Callable[[str], float]:
             value = knob.kind(text)
             knob.check(value)
         except ValueError:
-            raise argparse.ArgumentTypeError(f"must be {knob.range_text}, got {text!r}") from None
+            raise argparse.ArgumentTypeError(f"must be {knob.range_text}, got {text[:60]!r}") from None
         return value
 
     return read
+
+
+def knob_number(name: str) -> Callable[[str], float]:
+    """A reader of the numbers of the knob of that name."""
+    return number(_BY_NAME[name])
 
 
 def numbers(knob: Knob) -> Callable[[str], list[float]]:
@@ -87,31 +193,67 @@ def numbers(knob: Knob) -> Callable[[str], list[float]]:
     return lambda text: [number(knob)(part.strip()) for part in text.split(",")]
 
 
-def nats(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 <= value < math.inf:
-        raise argparse.ArgumentTypeError(f"must be a number from 0, got {text!r}")
-    return value
+def within(kind: type, low: float, high: float = math.inf, above: bool = False) -> Callable[[str], float]:
+    """A reader of numbers from low to high, both allowed; above: low itself is not."""
+    words = f"{'above' if above else 'from'} {low:g}" + (f" to {high:g}" if high < math.inf else "")
+
+    def read(text: str) -> float:
+        try:
+            value = kind(text)
+        except ValueError:
+            value = math.nan
+        if not low <= value <= high or value == math.inf or (above and value == low):
+            a_number = "a whole number" if kind is int else "a number"
+            raise argparse.ArgumentTypeError(f"must be {a_number} {words}, got {text[:60]!r}")
+        return value
+
+    return read
 
 
-def whole(text: str) -> int:
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"must be a whole number from 0, got {text!r}")
-    return int(text)
+nats = within(float, 0)
+whole = within(int, 0)
+count = within(int, 1)
 
 
-def count(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"must be a whole number from 1, got {text!r}")
-    return int(text)
+def named(text: str) -> str:
+    """A text that names something."""
+    if not text.strip():
+        raise argparse.ArgumentTypeError("must not be empty")
+    return text
+
+
+def stop_text(text: str) -> str:
+    if not text:
+        raise argparse.ArgumentTypeError("a stop string must not be empty")
+    return text
+
+
+def device(text: str) -> str:
+    """A device by torch's name, checked as far as that goes without torch."""
+    if text.partition(":")[0] not in DEVICES:
+        raise argparse.ArgumentTypeError(f"must be one of {', '.join(DEVICES)}, or like cuda:1, got {text[:60]!r}")
+    return text
+
+
+def dtype(text: str) -> str:
+    if text not in DTYPES:
+        raise argparse.ArgumentTypeError(f"must be one of {', '.join(DTYPES)}, got {text[:60]!r}")
+    return text
+
+
+def shards(text: str) -> range:
+    """START:STOP of files of data, by their numbers."""
+    start, _, stop = text.partition(":")
+    if not (start.isdecimal() and stop.isdecimal() and int(start) < int(stop)):
+        raise argparse.ArgumentTypeError(
+            f"must be START:STOP, the first number and the one behind the last, got {text[:60]!r}"
+        )
+    return range(int(start), int(stop))
 
 
 def config_of(args: argparse.Namespace, base: DecodeConfig) -> DecodeConfig:
     """`base` with the options that were given; a measure brings its own theta, a length policy its own thresholds."""
-    given = {knob.name: getattr(args, knob.name) for knob in knobs() if hasattr(args, knob.name)}
+    given = {name: getattr(args, name) for name in given_knobs(args)}
     if "stop_strings" in given:
         given["stop_strings"] = tuple(given["stop_strings"])
     if given.get("entropy", base.entropy) != base.entropy and "theta" not in given:
@@ -121,7 +263,6 @@ def config_of(args: argparse.Namespace, base: DecodeConfig) -> DecodeConfig:
     return replace(base, **given)
 
 
-def shards(text: str) -> range:
-    """START:STOP of files of data, by their numbers."""
-    start, stop = text.split(":")
-    return range(int(start), int(stop))
+def given_knobs(args: argparse.Namespace) -> list[str]:
+    """The knobs that were named on the command line."""
+    return [knob.name for knob in knobs() if hasattr(args, knob.name)]

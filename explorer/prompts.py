@@ -21,6 +21,18 @@ NUMBER = re.compile(r"[-−]?\d[\d,]*(?:\.\d+)?")
 FINAL_NUMBER = re.compile(r"####\s*(" + NUMBER.pattern + r")\s*$")
 
 
+class PromptError(UserError):
+    """A prompt that cannot be decoded: empty, foreign to the vocabulary, or longer than the context allows."""
+
+
+def check_prompt_text(text: str) -> None:
+    """Raise PromptError where there is no text, or bytes that are none."""
+    if not text.strip():
+        raise PromptError("the prompt is empty: type at least one word")
+    if any("\ud800" <= char <= "\udfff" for char in text):
+        raise PromptError("the prompt is not valid UTF-8 text")
+
+
 @dataclass(frozen=True, slots=True)
 class PromptItem:
     """One prompt of a set. `answer`: what makes a text right, where the prompt has one; `alternatives`: as good."""

@@ -26,6 +26,7 @@ from explorer.engine.recorder import Recorder, plain
 from explorer.engine.registry import default_pair, load_pair
 from explorer.errors import UserError
 from explorer.files import write_whole
+from explorer.options import as_options
 from explorer.pacer.shipped import attach, with_choice
 from explorer.prompts import HELD_OUT, PromptItem, read_prompts
 from explorer.trace import Prompt, Round, Seconds
@@ -145,12 +146,11 @@ def run_again(
 # Command line ---------------------------------------------------------------------------------------------------------
 
 
-def main(args: argparse.Namespace, base: DecodeConfig) -> int:
-    """Sweep, write CSV and JSON, print the table, the choice and what it loosens on stdout, progress on stderr."""
+def main(args: argparse.Namespace, base: DecodeConfig, items: Sequence[PromptItem]) -> int:
+    """Sweep these prompts, write CSV and JSON, print the table, the choice and what it loosens on stdout, progress on stderr."""
     sweep_points(
         base, args.thetas, args.windows, args.draft_lengths or [base.draft_length]
     )  # refused before any loading
-    items = read_prompts(args.prompts)[: args.limit]
     with Processes(args.device) as processes:
         pair = load_pair(
             args.pair or default_pair(processes.device), processes.device, args.dtype, progress=processes.say
@@ -160,7 +160,7 @@ def main(args: argparse.Namespace, base: DecodeConfig) -> int:
             base = with_choice(base, cards, vars(args))
         points = sweep_points(base, args.thetas, args.windows, args.draft_lengths or [base.draft_length])
         for note in dict.fromkeys(note for point in points for note in point.notes):
-            processes.say(f"note: {note}")
+            processes.say(f"note: {as_options(note)}")
         todo = tasks(pair, items, points)
         own = todo[processes.rank :: processes.count]
         done: list[PromptRuns] = []

@@ -101,9 +101,9 @@ def test_plain_greedy_is_always_run():
     assert is_chosen("anything", None)
 
 
-def test_every_row_runs_and_exact_ones_agree(make_pair):
+def test_every_row_runs_and_exact_ones_agree(make_pair, with_judge_head):
     """Same prompt, same budget, same stops: whatever promises to be exact gives the ids of plain greedy."""
-    pair = make_pair("llama")
+    pair = with_judge_head(make_pair("llama"))
     base, lengths = DecodeConfig(max_new_tokens=16), (2, 4)
     rows, theirs = our_rows(pair, base, lengths), their_rows(pair, base, lengths)
     assert sorted(theirs) == sorted(their_names(lengths))
@@ -159,8 +159,9 @@ def test_a_row_that_a_pair_refuses_is_left_out_with_the_reason(make_pair):
     rows, left_out = runnable(our_rows(pair, base, [2]), [1, 2, 3])
     assert row_name(PEARL, 2) in rows
     assert not any("Ouroboros" in row for row in rows)
-    assert len(left_out) == 3
-    assert all("not run here, phrases and trees need a mask" in reason for reason in left_out)
+    assert len(left_out) == 4
+    assert sum("not run here, phrases and trees need a mask" in reason for reason in left_out) == 3
+    assert any("judge, K = 2: not run here, rule judge needs a judge head" in reason for reason in left_out)
 
 
 def test_drafts_are_compared_where_both_started_after_the_same_text():

@@ -1,6 +1,6 @@
 """What the differences between FLy's paper, its released code and this project amount to, counted on recorded runs.
 
-    python -m explorer.analysis.differences examples/runs/0[1-8]*.json
+    python -m explorer differences examples/runs/0[1-8]*.json
 
 prints the table of docs/papers.md. Every round is judged on its recorded text (*replayed per round*); nothing here is a speed.
 Knows traces and the rule, no models.
@@ -9,15 +9,14 @@ Knows traces and the rule, no models.
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from explorer.analysis.markdown import markdown_table
 from explorer.analysis.replay import replay
 from explorer.config import PRESETS, DecodeConfig
+from explorer.errors import UserError
 from explorer.trace import Round, Row, Trace, judge_rows
 from explorer.verdicts import Verdict
 
@@ -34,8 +33,10 @@ class Difference:
 
 
 def differences(traces: Sequence[Trace]) -> list[Difference]:
-    """All of them, in the order of docs/papers.md; runs of the target alone have no drafts and count for nothing."""
-    traces = [trace for trace in traces if trace.config.rule != "autoregressive"]
+    """All of them, in the order of docs/papers.md; runs without a draft count for nothing. Raises UserError where none has one."""
+    traces = [trace for trace in traces if _drafted(trace)]
+    if not traces:
+        raise UserError("no run among these has a draft: there is nothing to count")
     counted = (
         ("entropy: mismatches that pass the gate", _gates),
         ("entropy: great doubt that the top-3 sum takes for none", _flat),
@@ -149,7 +150,3 @@ def _mean(values: Iterable[float]) -> float:
 def table(traces: Sequence[Trace]) -> str:
     """The differences as a Markdown table."""
     return markdown_table(["difference", "in these runs"], [[one.what, one.consequence] for one in differences(traces)])
-
-
-if __name__ == "__main__":
-    print(table([Trace.load(Path(name)) for name in sys.argv[1:]]))

@@ -1,4 +1,4 @@
-"""`explorer bench`: this engine beside transformers' own decoding, in one process, interleaved prompt by prompt.
+"""`python -m explorer bench`: this engine beside transformers' own decoding, in one process, interleaved prompt by prompt.
 
 On a CPU this engine runs packed weights (engine/packed.py) unless a dtype is named; transformers' rows run its own float32
 modules of the same weights. rows: what is run; lines: what is shown of it; synthetic: forward times of random weights.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -29,17 +30,19 @@ from explorer.config import DecodeConfig
 from explorer.engine.model import LanguageModel
 from explorer.engine.pair import Pair
 from explorer.engine.registry import default_pair, load_pair
+from explorer.errors import UserError
 from explorer.files import write_whole
-from explorer.pacer.rows import adaptive_rows
+from explorer.pacer.rows import adaptive_rows, read_row
 from explorer.pacer.shipped import attach
-from explorer.prompts import read_prompts
+from explorer.prompts import PromptItem
 
 
-def main(args: argparse.Namespace) -> int:
-    """Measure, print a Markdown table on stdout and progress on stderr."""
+def main(args: argparse.Namespace, items: Sequence[PromptItem]) -> int:
+    """Measure on these prompts, print a Markdown table on stdout and progress on stderr."""
     lengths = args.draft_length or [DecodeConfig().draft_length]
     base = DecodeConfig(max_new_tokens=args.max_new_tokens)
-    items = read_prompts(args.prompts)[: args.limit]
+    for text in args.row:
+        read_row(text, base, {})  # refused before anything is loaded
     name = args.pair or default_pair(args.device)
     pair = load_pair(name, args.device, args.dtype, progress=say)
     resident = _resident_bytes()
@@ -49,6 +52,10 @@ def main(args: argparse.Namespace) -> int:
         row: ours(pair, config)
         for row, config in adaptive_rows(pair, base, attach(pair, args.pacer_layer), args.row).items()
     }
+    known = [*rows, *their_names(lengths)]
+    for text in args.rows or ():
+        if not any(text in row for row in known):
+            raise UserError(f"--rows {text!r}: no row is called so; there are {'; '.join(known)}")
     chosen = choose(rows, [*args.rows, *args.row] if args.rows else None)
     forms = _forms(pair)
     if any(is_chosen(row, args.rows) for row in their_names(lengths)):

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from explorer.errors import UserError
-from explorer.options import shards
+from explorer.options import count, knob_number, shards, whole, within
 
 if TYPE_CHECKING:
     from explorer.distill.evaluate import Figures
@@ -21,66 +21,148 @@ if TYPE_CHECKING:
 
 ASSETS = Path(__file__).parents[2] / "assets"
 EXAMPLES = Path(__file__).parents[2] / "examples"
+RUNS = Path("runs/distill")  # what is made here never lies over what ships
+RATE = within(float, 0, 1, above=True)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--target", type=Path, help="model folder (default: the embedded pair's target, fetched if need be)"
+        "--target",
+        type=Path,
+        metavar="FOLDER",
+        help="of a model (default: the embedded pair's target, fetched if need be)",
     )
-    parser.add_argument("--data", type=Path, default=Path("runs/distill/data"), help="folder of the shards")
     parser.add_argument(
-        "--threads", type=int, default=1, help="of this process; several `generate` on their own shards scale better"
+        "--data", type=Path, default=RUNS / "data", metavar="FOLDER", help="of the shards (default: %(default)s)"
     )
-    parser.add_argument("--held-out", type=int, default=2, help="shards, from the first, kept from training")
-    steps = parser.add_subparsers(dest="step", required=True)
+    parser.add_argument(
+        "--threads", type=count, default=1, metavar="N",
+        help="of this process; several `generate` on their own shards scale better (default: %(default)s)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--held-out",
+        type=count,
+        default=2,
+        metavar="N",
+        help="shards, from the first, kept from training (default: %(default)s)",
+    )
+    steps = parser.add_subparsers(dest="step", required=True, metavar="STEP")
 
     generate = steps.add_parser("generate", help="write the missing shards of training text")
-    generate.add_argument("--shards", type=shards, default=range(40), metavar="START:STOP")
-    generate.add_argument("--rows", type=int, default=128, help="answers per shard")
-    generate.add_argument("--max-new-tokens", type=int, default=256)
-    generate.add_argument("--seed", type=int, default=1)
     generate.add_argument(
-        "--exclude",
-        type=Path,
-        nargs="*",
-        default=[EXAMPLES / "heldout.jsonl", EXAMPLES / "prompts.jsonl"],
-        help='JSON lines with a "prompt": prompts close to these are dropped (default: the held-out prompts and the examples)',
+        "--shards", type=shards, default=range(40), metavar="START:STOP", help="numbers of the files (default: 0:40)"
     )
+    generate.add_argument(
+        "--rows", type=count, default=128, metavar="N", help="answers per shard (default: %(default)s)"
+    )
+    generate.add_argument(
+        "--max-new-tokens", type=knob_number("max_new_tokens"), default=256, metavar="N",
+        help="tokens of an answer, at most (default: %(default)s)",
+    )  # fmt: skip
+    generate.add_argument(
+        "--seed", type=knob_number("seed"), default=1, metavar="N", help="of the prompts (default: %(default)s)"
+    )
+    generate.add_argument(
+        "--exclude", type=Path, nargs="*", default=[EXAMPLES / "heldout.jsonl", EXAMPLES / "prompts.jsonl"], metavar="F",
+        help='JSON lines with a "prompt": prompts close to these are dropped (default: the held-out prompts and the examples)',
+    )  # fmt: skip
 
     train = steps.add_parser("train", help="train on all shards there are but the held-out ones, and write the draft")
     train.add_argument(
-        "--work", type=Path, default=Path("runs/distill/work"), help="folder of the checkpoint and the log"
+        "--work",
+        type=Path,
+        default=RUNS / "work",
+        metavar="FOLDER",
+        help="of the checkpoint and the log (default: %(default)s)",
     )
-    train.add_argument("--out", type=Path, default=ASSETS / "drafts/smollm2-135m")
-    train.add_argument("--layers", type=_layers, default=(0, 29), help="the target's layers to start from, like 0,29")
-    train.add_argument("--start", type=Path, metavar="DRAFT", help="folder of a written draft to go on from instead")
-    train.add_argument("--tokens", type=int, default=4_000_000, help="to read in all, prompts included")
     train.add_argument(
-        "--regression", type=float, default=0.0, help="share of the tokens spent on hidden-state regression"
+        "--out", type=Path, default=RUNS / "draft", metavar="FOLDER", help="of the written draft (default: %(default)s)"
     )
-    train.add_argument("--batch", type=int, default=512, help="tokens per step; few: the data is small and steps count")
-    train.add_argument("--rate", type=float, default=1.5e-3)
-    train.add_argument("--seed", type=int, default=1)
+    train.add_argument(
+        "--layers",
+        type=_layers,
+        default=(0, 29),
+        metavar="I,J,..",
+        help="the target's layers to start from (default: 0,29)",
+    )
+    train.add_argument("--start", type=Path, metavar="DRAFT", help="folder of a written draft to go on from instead")
+    train.add_argument(
+        "--tokens",
+        type=count,
+        default=4_000_000,
+        metavar="N",
+        help="to read in all, prompts included (default: %(default)s)",
+    )
+    train.add_argument(
+        "--regression", type=within(float, 0, 1), default=0.0, metavar="X",
+        help="share of the tokens spent on hidden-state regression (default: %(default)s)",
+    )  # fmt: skip
+    train.add_argument(
+        "--batch", type=count, default=512, metavar="N",
+        help="tokens per step; few: the data is small and steps count (default: %(default)s)",
+    )  # fmt: skip
+    train.add_argument("--rate", type=RATE, default=1.5e-3, metavar="X", help="learning rate (default: %(default)s)")
+    train.add_argument(
+        "--seed", type=knob_number("seed"), default=1, metavar="N", help="of the order (default: %(default)s)"
+    )
 
     features = steps.add_parser("features", help="train an EAGLE-3 head on the same shards, and write it")
     features.add_argument(
-        "--work", type=Path, default=Path("runs/distill/head-work"), help="folder of the checkpoint and the log"
+        "--work",
+        type=Path,
+        default=RUNS / "head-work",
+        metavar="FOLDER",
+        help="of the checkpoint and the log (default: %(default)s)",
     )
-    features.add_argument("--out", type=Path, default=ASSETS / "heads/smollm2-135m")
-    features.add_argument("--start", type=Path, metavar="HEAD", help="folder of a written head to go on from")
-    features.add_argument("--tokens", type=int, default=1_000_000, help="to read in all, prompts included")
-    features.add_argument("--chain", type=int, default=4, help="drafts in a row that are trained")
     features.add_argument(
-        "--alone", type=float, default=0.3, help="share of the tokens in which only the first of them is"
+        "--out", type=Path, default=RUNS / "head", metavar="FOLDER", help="of the written head (default: %(default)s)"
     )
-    features.add_argument("--noise", type=float, default=0.05, help="on the states read, in units of their own spread")
-    features.add_argument("--batch", type=int, default=1024, help="tokens per step")
-    features.add_argument("--rate", type=float, default=1e-3)
-    features.add_argument("--seed", type=int, default=1)
+    features.add_argument("--start", type=Path, metavar="HEAD", help="folder of a written head to go on from")
+    features.add_argument(
+        "--tokens",
+        type=count,
+        default=1_000_000,
+        metavar="N",
+        help="to read in all, prompts included (default: %(default)s)",
+    )
+    features.add_argument(
+        "--chain",
+        type=within(int, 1, 16),
+        default=4,
+        metavar="N",
+        help="drafts in a row that are trained (default: %(default)s)",
+    )
+    features.add_argument(
+        "--alone", type=within(float, 0, 1), default=0.3, metavar="X",
+        help="share of the tokens in which only the first of them is (default: %(default)s)",
+    )  # fmt: skip
+    features.add_argument(
+        "--noise", type=within(float, 0, 10), default=0.05, metavar="X",
+        help="on the states read, in units of their own spread (default: %(default)s)",
+    )  # fmt: skip
+    features.add_argument(
+        "--batch", type=count, default=1024, metavar="N", help="tokens per step (default: %(default)s)"
+    )
+    features.add_argument("--rate", type=RATE, default=1e-3, metavar="X", help="learning rate (default: %(default)s)")
+    features.add_argument(
+        "--seed", type=knob_number("seed"), default=1, metavar="N", help="of weights and order (default: %(default)s)"
+    )
 
     evaluate = steps.add_parser("evaluate", help="agreement and rounds of a draft or a head on the held-out shards")
-    evaluate.add_argument("--draft", type=Path, default=ASSETS / "drafts/smollm2-135m", help="folder of either")
-    evaluate.add_argument("--draft-length", type=int, default=8)
+    evaluate.add_argument(
+        "--draft",
+        type=Path,
+        default=ASSETS / "drafts/smollm2-135m",
+        metavar="FOLDER",
+        help="of either (default: the draft that ships)",
+    )
+    evaluate.add_argument(
+        "--draft-length",
+        type=knob_number("draft_length"),
+        default=8,
+        metavar="K",
+        help="tokens per round (default: %(default)s)",
+    )
 
 
 def main(args: argparse.Namespace) -> int:
@@ -107,7 +189,7 @@ def main(args: argparse.Namespace) -> int:
     paths = shard_paths(args.data)
     if len(paths) <= args.held_out:
         raise UserError(
-            f"{args.data} holds {len(paths)} shards, {args.held_out} of them held out: run `distill generate` first"
+            f"{args.data} holds {len(paths)} shards, {args.held_out} of them held out: run `python -m explorer distill generate` first"
         )
     from explorer.engine.eagle import is_head
 
@@ -116,6 +198,8 @@ def main(args: argparse.Namespace) -> int:
         return 0
     held_out = [sequence for path in paths[: args.held_out] for sequence in read_shard(path)]
     if args.step == "train":
+        if max(args.layers) >= target.config.num_hidden_layers:
+            raise UserError(f"--layers names one that {folder} lacks: it has {target.config.num_hidden_layers}, from 0")
         options = {name: getattr(args, name) for name in ("layers", "tokens", "regression", "batch", "rate", "seed")}
         recipe = train.Recipe(**options, start=draft.sha256(args.start / "model.safetensors") if args.start else "")
         model = draft.read(target, args.start) if args.start else train.build_draft(target, args.layers)
@@ -176,4 +260,4 @@ def embedded_target() -> Path:
 
 
 def _layers(text: str) -> tuple[int, ...]:
-    return tuple(int(layer) for layer in text.split(","))
+    return tuple(map(whole, text.split(",")))

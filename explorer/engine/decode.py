@@ -18,7 +18,7 @@ from explorer.engine.lookup import LookupDrafter, LookupModelDrafter
 from explorer.engine.measure import measure
 from explorer.engine.model import Context
 from explorer.engine.packed import PackedContext
-from explorer.engine.pair import Pair, PromptError
+from explorer.engine.pair import Pair
 from explorer.engine.pearl import Pipeline
 from explorer.engine.phrase_drafter import PhraseDrafter
 from explorer.engine.phrases import PhrasePool
@@ -26,6 +26,7 @@ from explorer.engine.sampling import Sampler
 from explorer.engine.suffixes import candidates, verify_suffixes
 from explorer.engine.timing import wait
 from explorer.engine.trees import Node, verify_tree
+from explorer.prompts import PromptError
 from explorer.stops import StopRule
 from explorer.trace import Block, Branch, Round, Row, Seconds, Tree, judge_rows, longest
 from explorer.verdicts import Judgement

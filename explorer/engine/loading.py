@@ -12,7 +12,7 @@ from safetensors.torch import load_file
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerFast
 from transformers.utils import logging
 
-from explorer.config import ConfigError
+from explorer.config import DTYPES, ConfigError
 from explorer.engine.eagle import is_head, read_head
 from explorer.engine.fingerprint import fingerprint
 from explorer.engine.model import output_device
@@ -20,7 +20,6 @@ from explorer.engine.pair import Pair, check_same_vocabulary
 from explorer.engine.weights import WeightsError
 from explorer.errors import is_out_of_memory
 
-DTYPES = ("float32", "bfloat16", "float16")
 SPREAD = "auto"  # the name of no device: the target over all GPUs, then memory, then disk
 
 

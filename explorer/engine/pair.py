@@ -17,6 +17,7 @@ from explorer.engine.model import Context, LanguageModel
 from explorer.engine.packed import Form, PackedContext, PackedModel, supports
 from explorer.engine.vocabulary import Vocabulary
 from explorer.errors import UserError
+from explorer.prompts import check_prompt_text
 from explorer.trace import Message, Prompt, Provenance
 
 
@@ -26,10 +27,6 @@ class PairMismatch(UserError):
 
 class NoHead(UserError):
     """The drafter features on a pair whose target has no head here."""
-
-
-class PromptError(UserError):
-    """A prompt that cannot be decoded: empty, foreign to the vocabulary, or longer than the context allows."""
 
 
 class DraftSide:
@@ -150,10 +147,7 @@ class Pair:
 
         Raises PromptError where there is no text, or bytes that are none.
         """
-        if not text.strip():
-            raise PromptError("the prompt is empty: type at least one word")
-        if any("\ud800" <= char <= "\udfff" for char in text):
-            raise PromptError("the prompt is not valid UTF-8 text")
+        check_prompt_text(text)
         if raw or not self.tokenizer.chat_template:
             return Prompt(tuple(self.tokenizer(text).input_ids), text)
         messages = (Message("user", text),)

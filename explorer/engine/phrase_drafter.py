@@ -59,12 +59,12 @@ class PhraseDrafter(ModelDrafter):
             last = len(pending) - 1  # the row that the next token is read off
             rows = self._confirm(own, last, packed, phrases)
             self._learn(own, len(pending), packed, levels, len(rows) - 1)
-            self.context.keep(held, [*range(last), *rows])
             index = torch.tensor(rows, device=logits.device)
             columns = self._pick(draft, logits[index])
             if score:
                 states.append(self.context.states[index])
                 probs.append(columns[1])
+            self.context.keep(held, [*range(last), *rows])
             sources: list[Source] = ["drafted phrase"] * (len(rows) - 1) + ["model"]
             self._add(draft, [column.tolist() for column in columns], sources, [])
         if score and not draft.ended:

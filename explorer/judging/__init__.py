@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from explorer.errors import UserError
+from explorer.options import DEVICE_HELP, PAIR_HELP, count, device, knob_number, named, shards, within
 from explorer.prompts import CHECKABLE, EXAMPLES, HELD_OUT
 
 if TYPE_CHECKING:
@@ -22,42 +23,85 @@ RUNS = Path("runs/judge-head")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--pair", metavar="P", type=named, help=f"{PAIR_HELP} (default: the embedded pair)")
     parser.add_argument(
-        "--pair", metavar="P", help="a name of `explorer pairs`, or TARGET,DRAFT (default: the embedded pair)"
-    )
-    parser.add_argument(
-        "--drafts", metavar="P", nargs="*", default=["smollm2-135m-distilled"],
+        "--drafts", metavar="P", nargs="*", type=named, default=["smollm2-135m-distilled"],
         help="more pairs of the same target, whose drafts' mismatches are labelled too (default: %(default)s)",
     )  # fmt: skip
-    parser.add_argument("--data", type=Path, default=RUNS / "data", help="folder of the shards")
-    parser.add_argument("--device", metavar="D", help="default: cuda if present, else cpu")
-    parser.add_argument("--held-out", type=int, default=6, metavar="N", help="shards, from the first, for the figures")
-    parser.add_argument("--validation", type=int, default=5, metavar="N", help="shards after those, for the threshold")
-    steps = parser.add_subparsers(dest="step", required=True)
+    parser.add_argument(
+        "--data", type=Path, default=RUNS / "data", metavar="FOLDER", help="of the shards (default: %(default)s)"
+    )
+    parser.add_argument("--device", metavar="D", type=device, help=DEVICE_HELP)
+    parser.add_argument(
+        "--held-out",
+        type=count,
+        default=6,
+        metavar="N",
+        help="shards, from the first, for the figures (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--validation",
+        type=count,
+        default=5,
+        metavar="N",
+        help="shards after those, for the threshold (default: %(default)s)",
+    )
+    steps = parser.add_subparsers(dest="step", required=True, metavar="STEP")
 
     collect = steps.add_parser("collect", help="write the missing shards of labelled mismatches")
-    collect.add_argument("--shards", type=_shards, default=range(30), metavar="START:STOP")
-    collect.add_argument("--rows", type=int, default=14, help="prompts per shard")
-    collect.add_argument("--max-new-tokens", type=int, default=40)
-    collect.add_argument("--seed", type=int, default=17)
     collect.add_argument(
-        "--exclude", type=Path, nargs="*", default=[CHECKABLE, HELD_OUT, EXAMPLES / "prompts.jsonl"],
+        "--shards", type=shards, default=range(30), metavar="START:STOP", help="numbers of the files (default: 0:30)"
+    )
+    collect.add_argument("--rows", type=count, default=14, metavar="N", help="prompts per shard (default: %(default)s)")
+    collect.add_argument(
+        "--max-new-tokens", type=knob_number("max_new_tokens"), default=40, metavar="N",
+        help="tokens of an answer, at most (default: %(default)s)",
+    )  # fmt: skip
+    collect.add_argument(
+        "--seed", type=knob_number("seed"), default=17, metavar="N", help="of the prompts (default: %(default)s)"
+    )
+    collect.add_argument(
+        "--exclude", type=Path, nargs="*", default=[CHECKABLE, HELD_OUT, EXAMPLES / "prompts.jsonl"], metavar="F",
         help='JSON lines with a "prompt": prompts close to these are dropped (default: the checkable, the held-out and the example prompts)',
     )  # fmt: skip
     collect.add_argument("--prompts", type=Path, metavar="F", help="JSON lines with answers, in place of made prompts")
 
     train = steps.add_parser("train", help="train a head on all shards there are but the first ones, and write it")
-    train.add_argument("--out", type=Path, default=RUNS / "head", help="folder of the written head")
-    train.add_argument("--folds", type=int, default=5, help="of prompts, to choose the decay by")
-    train.add_argument("--recall", type=float, default=0.95, help="of important mismatches on the validation prompts")
-    train.add_argument("--seed", type=int, default=1)
+    train.add_argument(
+        "--out", type=Path, default=RUNS / "head", metavar="FOLDER", help="of the written head (default: %(default)s)"
+    )
+    train.add_argument(
+        "--folds",
+        type=within(int, 2),
+        default=5,
+        metavar="N",
+        help="of prompts, to choose the decay by (default: %(default)s)",
+    )
+    train.add_argument(
+        "--recall", type=within(float, 0, 1, above=True), default=0.95, metavar="X",
+        help="share of the important mismatches on the validation prompts that the threshold refuses (default: %(default)s)",
+    )  # fmt: skip
+    train.add_argument(
+        "--seed", type=knob_number("seed"), default=1, metavar="N", help="of the folds (default: %(default)s)"
+    )
 
     evaluate = steps.add_parser("evaluate", help="figures of a head on labelled mismatches, and of the rule on answers")
-    evaluate.add_argument("--head", type=Path, default=RUNS / "head", help="folder of a written head")
+    evaluate.add_argument(
+        "--head", type=Path, default=RUNS / "head", metavar="FOLDER", help="as train writes it (default: %(default)s)"
+    )
     evaluate.add_argument("--others", type=Path, metavar="FOLDER", help="a collection of other prompts, judged too")
     evaluate.add_argument("--answers", type=Path, metavar="F", help="also run these prompts, JSON lines with answers")
-    evaluate.add_argument("--draft-length", type=int, default=8)
-    evaluate.add_argument("--max-new-tokens", type=int, default=48)
+    evaluate.add_argument(
+        "--draft-length",
+        type=knob_number("draft_length"),
+        default=8,
+        metavar="K",
+        help="tokens per round (default: %(default)s)",
+    )
+    evaluate.add_argument(
+        "--max-new-tokens", type=knob_number("max_new_tokens"), default=48, metavar="N",
+        help="tokens of an answer, at most (default: %(default)s)",
+    )  # fmt: skip
 
 
 def main(args: argparse.Namespace) -> int:
@@ -91,7 +135,7 @@ def _train(args: argparse.Namespace) -> None:
     mine = next(
         one for one in judged(fit.head, test, thresholds(fit.head, validation, recipe.recall)) if one.name == HEAD
     )
-    data = {"seed": settings["seed"], "training_important": int(training.important.sum())}
+    data = {"prompts_seed": settings["seed"], "training_important": int(training.important.sum())}
     for name, rows in (("training", training), ("validation", validation), ("test", test)):
         data |= {name: len(rows), f"{name}_prompts": rows.prompts}
     metrics = {
@@ -150,14 +194,14 @@ def _split(args: argparse.Namespace) -> tuple[Rows, Rows, Rows]:
     """Test, validation and training mismatches: of other prompts each. Raises UserError where there are too few shards."""
     from explorer.judging.data import read_folder, rows_of
 
-    shards = read_folder(args.data)
+    read = read_folder(args.data)
     first, second = args.held_out, args.held_out + args.validation
-    if len(shards) <= second or not first or not args.validation:
+    if len(read) <= second:
         raise UserError(
-            f"{args.data} holds {len(shards)} shards: of these at least one is for the figures, one for the threshold and one for "
+            f"{args.data} holds {len(read)} shards: of these at least one is for the figures, one for the threshold and one for "
             "training (--held-out, --validation)"
         )
-    return rows_of(shards[:first]), rows_of(shards[first:second]), rows_of(shards[second:])
+    return rows_of(read[:first]), rows_of(read[first:second]), rows_of(read[second:])
 
 
 def load(args: argparse.Namespace) -> tuple[Pair, list[Drafter]]:
@@ -178,8 +222,3 @@ def load(args: argparse.Namespace) -> tuple[Pair, list[Drafter]]:
         draft = lay_out(read_draft(known, where), pair.vocab_size, "quantized" if where.packed else None)
         drafters.append(Drafter(known.name, draft, None))
     return pair, drafters
-
-
-def _shards(text: str) -> range:
-    start, stop = text.split(":")
-    return range(int(start), int(stop))

@@ -23,7 +23,7 @@ drafted token has been read. The bias is set so that 0.5 is the threshold chosen
 - Labels by outcome, as AutoJudge makes them (arXiv 2504.20039): on prompts that plain greedy decoding answers rightly, wherever a draft
   that reads the target's greedy text says something else, that one token is replaced and the target goes on greedily. The
   mismatch is important if the answer is then no longer right. Mismatches behind a settled answer are left out.
-- Prompts: filled from templates with checkable answers (explorer/judging/prompts.py, seed {seed:g}); those close to the checkable, held-out or
+- Prompts: filled from templates with checkable answers (explorer/judging/prompts.py, seed {prompts_seed:g}); those close to the checkable, held-out or
   example prompts of this repository were dropped. Drafts: {drafts}.
 - Target while it was asked: {dtype}; weights {target}.
 - Training: {training_prompts:g} prompts, {training:g} mismatches, {training_important:g} of them important. Validation: {validation_prompts:g} prompts, {validation:g} mismatches.

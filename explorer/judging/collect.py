@@ -30,9 +30,10 @@ def collect(
 
     settings.json in the folder pins what a resumed run must agree with; raises UserError where it does not.
     """
+    excluded = Exclusion(exclude)  # a file that is missing is told before anything is begun
     own = {"given": len(given)} if given else {"exclude": [path.name for path in exclude]}
     pin(folder, settings | provenance(pair, drafters) | own)
-    excluded, count = Exclusion(exclude), settings["rows"]
+    count = settings["rows"]
     made = (item for item in checkable_prompts(random.Random(settings["seed"])) if item.prompt not in excluded)
     kept = iter(given) if given else made
     for index, items in zip(range(shards.stop), iter(lambda: list(islice(kept, count)), [])):

@@ -87,7 +87,7 @@ def read_folder(folder: Path) -> list[Shard]:
     """All shards of a collection, in order; raises UserError where there are none."""
     shards = [read_shard(path) for path in shard_paths(folder)]
     if not any(shard.texts for shard in shards):
-        raise UserError(f"{folder} holds no labelled mismatches: run `judge-head collect` first")
+        raise UserError(f"{folder} holds no labelled mismatches: run `python -m explorer judge-head collect` first")
     return shards
 
 
@@ -95,7 +95,7 @@ def read_settings(folder: Path) -> dict[str, Any]:
     """What a collection was made with; raises UserError where the folder holds none."""
     path = folder / "settings.json"
     if not path.is_file():
-        raise UserError(f"{folder} holds no collection: run `judge-head collect` first")
+        raise UserError(f"{folder} holds no collection: run `python -m explorer judge-head collect` first")
     settings = parse_json(path.read_bytes())
     if not isinstance(settings, dict):
         raise UserError(f"{path} is damaged: delete it, and collect again with the same settings")

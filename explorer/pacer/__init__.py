@@ -5,65 +5,129 @@ that predicts which drafted tokens will be kept; evaluate: how well it does, and
 import argparse
 from pathlib import Path
 
+from explorer.config import ENTROPY_MEASURES, knobs
 from explorer.files import write_whole
-from explorer.options import shards
+from explorer.options import DEVICE_HELP, PAIR_HELP, count, device, dtype, knob_number, named, shards, whole, within
 from explorer.prompts import EXAMPLES, HELD_OUT
+
+LAYER = Path("runs/pacer/layer")
+KEPT_OUT = "shards, from the first, kept from training (default: %(default)s)"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    recipe = {knob.name: knob.default for knob in knobs()}
+    parser.add_argument("--pair", metavar="P", type=named, help=f"{PAIR_HELP} (default: the embedded pair)")
     parser.add_argument(
-        "--pair", metavar="P", help="a name of `explorer pairs`, or TARGET,DRAFT (default: the embedded pair)"
+        "--data",
+        type=Path,
+        default=Path("runs/pacer/data"),
+        metavar="FOLDER",
+        help="of the shards (default: %(default)s)",
     )
-    parser.add_argument("--data", type=Path, default=Path("runs/pacer/data"), help="folder of the shards")
-    parser.add_argument("--device", metavar="D", help="default: cuda if present, else cpu")
-    steps = parser.add_subparsers(dest="step", required=True)
+    parser.add_argument("--device", metavar="D", type=device, help=DEVICE_HELP)
+    steps = parser.add_subparsers(dest="step", required=True, metavar="STEP")
 
     collect = steps.add_parser("collect", help="write the missing shards of rounds")
     collect.add_argument(
-        "--rule", choices=("exact", "fly"), default="exact", help="fly asks the target about branches too"
-    )
-    collect.add_argument("--shards", type=shards, default=range(40), metavar="START:STOP")
-    collect.add_argument("--rows", type=int, default=32, help="prompts per shard")
-    collect.add_argument("--max-new-tokens", type=int, default=96)
-    collect.add_argument("--seed", type=int, default=11)
-    collect.add_argument("--dtype", help="of the target while it writes (default: float32, on cuda bfloat16)")
+        "--rule", choices=("exact", "fly"), default="exact",
+        help="whose outcome is collected; fly asks the target about branches too (default: %(default)s)",
+    )  # fmt: skip
     collect.add_argument(
-        "--exclude", type=Path, nargs="*", default=[HELD_OUT, EXAMPLES / "prompts.jsonl"],
+        "--shards", type=shards, default=range(40), metavar="START:STOP", help="numbers of the files (default: 0:40)"
+    )
+    collect.add_argument("--rows", type=count, default=32, metavar="N", help="prompts per shard (default: %(default)s)")
+    collect.add_argument(
+        "--max-new-tokens", type=knob_number("max_new_tokens"), default=96, metavar="N",
+        help="tokens of an answer, at most (default: %(default)s)",
+    )  # fmt: skip
+    collect.add_argument(
+        "--seed", type=knob_number("seed"), default=11, metavar="N", help="of the prompts (default: %(default)s)"
+    )
+    collect.add_argument(
+        "--dtype", metavar="T", type=dtype, help="of the target while it writes (default: float32, on cuda bfloat16)"
+    )
+    collect.add_argument(
+        "--exclude", type=Path, nargs="*", default=[HELD_OUT, EXAMPLES / "prompts.jsonl"], metavar="F",
         help='JSON lines with a "prompt": prompts close to these are dropped (default: the held-out prompts and the examples)',
     )  # fmt: skip
 
     ask = steps.add_parser("ask", help="make shards collected for the exact rule tell the outcome of the loose one too")
-    ask.add_argument("--out", type=Path, required=True, help="folder of the new shards")
-    ask.add_argument("--shards", type=shards, default=range(100_000), metavar="START:STOP")
-    ask.add_argument("--dtype", help="of the target, as it was when they were collected")
+    ask.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="of the new shards")
+    ask.add_argument(
+        "--shards",
+        type=shards,
+        default=range(100_000),
+        metavar="START:STOP",
+        help="numbers of the files (default: all)",
+    )
+    ask.add_argument("--dtype", metavar="T", type=dtype, help="of the target, as it was when they were collected")
 
     train = steps.add_parser("train", help="train a layer on all shards there are but the held-out ones")
     train.add_argument(
-        "--work", type=Path, default=Path("runs/pacer/work"), help="folder of the checkpoint and the curve"
+        "--work", type=Path, default=Path("runs/pacer/work"), metavar="FOLDER",
+        help="of the checkpoint and the curve (default: %(default)s)",
+    )  # fmt: skip
+    train.add_argument(
+        "--out", type=Path, default=LAYER, metavar="FOLDER", help="of the written layer (default: %(default)s)"
     )
-    train.add_argument("--out", type=Path, default=Path("runs/pacer/layer"), help="folder of the written layer")
-    train.add_argument("--held-out", type=int, default=2, help="shards, from the first, kept from training")
+    train.add_argument("--held-out", type=count, default=2, metavar="N", help=KEPT_OUT)
     train.add_argument("--recompute", action="store_true", help="states from the ids, not those that were stored")
-    train.add_argument("--precision", choices=("no", "bf16", "fp16"), default="bf16", help="of the computation")
-    train.add_argument("--rule", choices=("exact", "fly"), default="exact", help="whose outcome is to be predicted")
-    train.add_argument("--theta", type=float, default=0.05)
-    train.add_argument("--window", type=int, default=3)
-    train.add_argument("--entropy", choices=("normalized", "top3"), default="normalized")
-    train.add_argument("--longest", type=int, default=20, help="draft length whose outcome is the label")
-    train.add_argument("--tail", type=int, default=6, help="tokens behind the last kept one that are still trained on")
-    train.add_argument("--epochs", type=int, default=3)
-    train.add_argument("--batch", type=int, default=32, help="rounds per step")
-    train.add_argument("--rate", type=float, default=1e-4)
-    train.add_argument("--negative-weight", type=float, default=1.0, help="of tokens that are not kept")
-    train.add_argument("--seed", type=int, default=1)
+    train.add_argument(
+        "--precision", choices=("no", "bf16", "fp16"), default="bf16", help="of the computation (default: %(default)s)"
+    )
+    train.add_argument(
+        "--rule",
+        choices=("exact", "fly"),
+        default="exact",
+        help="whose outcome is to be predicted (default: %(default)s)",
+    )
+    for name, metavar in (("theta", "X"), ("window", "N")):
+        train.add_argument(
+            f"--{name}", type=knob_number(name), default=recipe[name], metavar=metavar,
+            help="as of run [only with --rule fly; default: %(default)s]",
+        )  # fmt: skip
+    train.add_argument(
+        "--entropy", choices=ENTROPY_MEASURES, default=recipe["entropy"],
+        help="measure that theta is in [only with --rule fly; default: %(default)s]",
+    )  # fmt: skip
+    train.add_argument(
+        "--longest", type=knob_number("draft_length"), default=20, metavar="K",
+        help="draft length whose outcome is the label (default: %(default)s)",
+    )  # fmt: skip
+    train.add_argument(
+        "--tail", type=whole, default=6, metavar="N",
+        help="tokens behind the last kept one that are still trained on (default: %(default)s)",
+    )  # fmt: skip
+    train.add_argument(
+        "--epochs", type=count, default=3, metavar="N", help="walks through the texts (default: %(default)s)"
+    )
+    train.add_argument("--batch", type=count, default=32, metavar="N", help="rounds per step (default: %(default)s)")
+    train.add_argument(
+        "--rate",
+        type=within(float, 0, 1, above=True),
+        default=1e-4,
+        metavar="X",
+        help="learning rate (default: %(default)s)",
+    )
+    train.add_argument(
+        "--negative-weight", type=within(float, 0, 1e6, above=True), default=1.0, metavar="X",
+        help="of tokens that are not kept; kept ones weigh 1 (default: %(default)s)",
+    )  # fmt: skip
+    train.add_argument(
+        "--seed", type=knob_number("seed"), default=1, metavar="N", help="of weights and order (default: %(default)s)"
+    )
     train.add_argument("--no-position", dest="position", action="store_false", help="ablation: no offset embedding")
-    train.add_argument("--no-probability", dest="probability", action="store_false", help="hidden states only")
+    train.add_argument(
+        "--no-probability", dest="probability", action="store_false", help="ablation: hidden states only"
+    )
 
     evaluate = steps.add_parser(
         "evaluate", help="figures of a layer on the held-out shards, and the settings to run it with"
     )
-    evaluate.add_argument("--layer", type=Path, default=Path("runs/pacer/layer"))
-    evaluate.add_argument("--held-out", type=int, default=2, help="shards, from the first, kept from training")
+    evaluate.add_argument(
+        "--layer", type=Path, default=LAYER, metavar="FOLDER", help="as train writes it (default: %(default)s)"
+    )
+    evaluate.add_argument("--held-out", type=count, default=2, metavar="N", help=KEPT_OUT)
     evaluate.add_argument("--rule", choices=("exact", "fly"), help="whose outcome counts (default: that of training)")
     evaluate.add_argument(
         "--costs", type=Path, metavar="F.json", help="seconds as written by --measure (default: measure now)"
@@ -71,7 +135,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     evaluate.add_argument(
         "--measure", type=Path, metavar="F.json", help="time the pair on this machine and keep the times here"
     )
-    evaluate.add_argument("--longest", type=int, default=24, help="largest draft length tried")
+    evaluate.add_argument(
+        "--longest", type=knob_number("draft_length"), default=24, metavar="K",
+        help="largest draft length tried (default: %(default)s)",
+    )  # fmt: skip
     evaluate.add_argument("--choose", action="store_true", help="write the chosen settings into the layer's card")
     evaluate.add_argument("--out", type=Path, metavar="F.json", help="also write the figures as JSON, and F.md")
 

@@ -47,6 +47,7 @@ def collecting(
     sides: see sides.py. settings: rule, rows (prompts a shard), max_new and seed. settings.json in the folder pins what a resumed
     run must agree with; raises UserError where it does not. Closed in between, it leaves whole shards only.
     """
+    excluded = Exclusion(exclude)  # a file that is missing is told before anything is begun
     folder.mkdir(parents=True, exist_ok=True)
     settings = settings | sides.provenance | {"exclude": [path.name for path in exclude]}
     manifest = folder / "settings.json"
@@ -55,13 +56,16 @@ def collecting(
             f"{folder} was begun with other settings or weights ({manifest}): use the same or another folder"
         )
     write_whole(manifest, json.dumps(settings, indent=1))
-    excluded = Exclusion(exclude)
     for index in shards:
         path = shard_path(folder, index)
         if path.exists():
             continue
         begin = time.perf_counter()
         texts = yield from _make_shard(sides, index, settings, excluded)
+        if not texts:
+            raise UserError(
+                f"no prompt is left for {path.name}: all are too long or close to excluded ones. Take more rows"
+            )
         write_shard(path, texts)
         rows, branches = sum(len(text.choices) for text in texts), sum(len(text.leaves) for text in texts)
         yield Shard(path, len(texts), rows, branches, time.perf_counter() - begin)

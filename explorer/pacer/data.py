@@ -132,7 +132,9 @@ def read_folder(
     """
     paths = shard_paths(folder)
     if len(paths) < held_out + training:
-        raise UserError(f"{folder} holds {len(paths)} shards, {held_out} of them held out: run `pacer collect` first")
+        raise UserError(
+            f"{folder} holds {len(paths)} shards, {held_out} of them held out: run `python -m explorer pacer collect` first"
+        )
     settings = read_settings(folder)
     if config.rule == "fly":
         if settings["rule"] != "fly":

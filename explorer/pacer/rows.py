@@ -42,7 +42,7 @@ def adaptive_rows(
 def read_row(text: str, base: DecodeConfig, cards: dict[str, Card]) -> DecodeConfig:
     """`exact length=pacer threshold=0.6` as a configuration; what it does not name comes from the policy, the layer's card
     and `base`, in this order."""
-    rule, *words = text.split()
+    rule, *words = text.split() or [""]
     if rule not in KNOBS["rule"].choices:
         raise ConfigError(f"a row begins with its rule, one of {', '.join(KNOBS['rule'].choices)}: got {text!r}")
     given: dict[str, Any] = {}

@@ -351,7 +351,7 @@ VIEW: dict[str, Any] = {
         "counts": "{nodes} tokens on {depth} levels verified in one pass, {kept} kept",
         "root": "text so far",
         "own": "target's own",
-        "key": "Left to right: depth. The wider a line, the likelier the head finds the token behind its parent; the deeper the shade, the likelier the whole path. Bold with a letter: the path that became the draft.",
+        "key": "Left to right: depth; the first row is what the round committed. The wider a line, the likelier the head finds the token behind its parent; the deeper the shade, the likelier the whole path. Bold with a letter: the path that became the draft.",
         "keys": "Arrow keys walk the tree, Enter shows a token of the path above.",
         "node": "{token}, level {level}: the head gives it {chance}, {along} along the path. The target then says {choice}.",
         "fates": {"kept": "On the path and kept.", "refused": "On the path and refused.", "discarded": "On the path, behind the cut.", "beside": "Beside the path: verified and thrown away."},

@@ -407,7 +407,7 @@ def test_a_drafted_tree_is_drawn_told_and_walked(alone, hand):
         "[role=treeitem]",
         "nodes => nodes.map((node) => [node.querySelector('.tree-text').textContent, node.className.split(' ')[1], node.querySelector('.mark')?.textContent ?? ''])",
     )
-    assert nodes == [["a", "beside", ""], ["c", "beside", ""], ["b", "kept", "E"], ["d", "kept", "E"], ["g", "refused", "R"], ["f", "own", "C"], ["e", "beside", ""]]  # fmt: skip
+    assert nodes == [["b", "kept", "E"], ["d", "kept", "E"], ["f", "own", "C"], ["g", "refused", "R"], ["e", "beside", ""], ["a", "beside", ""], ["c", "beside", ""]]  # fmt: skip
     assert "6 tokens that agrees furthest; the 3 beside it" in page.inner_text(".round-line")
     assert "2 kept of 6 verified" in page.inner_text(".summary")
     assert page.inner_text(".tree-told").startswith("g, level 3: the head gives it 88 %, 8.2 % along the path.")
@@ -415,14 +415,17 @@ def test_a_drafted_tree_is_drawn_told_and_walked(alone, hand):
     for key, told in (
         ("ArrowLeft", "d, level 2"),
         ("ArrowLeft", "b, level 1"),
-        ("ArrowUp", "c, level 2: the head gives it 50 %, 31 % along the path. The target then says i. Beside the path"),
-        ("End", "e, level 2"),
-        ("ArrowRight", "e, level 2"),
-        ("ArrowUp", "f: the target's own token"),
+        ("End", "c, level 2: the head gives it 50 %, 31 % along the path. The target then says i. Beside the path"),
+        ("ArrowRight", "c, level 2"),
+        ("Home", "b, level 1"),
+        ("ArrowRight", "d, level 2"),
+        ("ArrowDown", "f: the target's own token"),
     ):
         page.keyboard.press(key)
         assert page.inner_text(".tree-told").startswith(told)
-        assert page.evaluate("document.activeElement.getAttribute('aria-label')") == page.inner_text(".tree-told")
+        assert page.evaluate("document.activeElement.querySelector('.sr-only').textContent") == page.inner_text(
+            ".tree-told"
+        )
     page.click("[role=treeitem]:has-text('b')")
     assert page.get_attribute(".lane[data-position='0']", "aria-selected") == "true"
     _, data = saved(page, "Picture of this round, SVG")

@@ -10,8 +10,8 @@ from explorer.config import DecodeConfig
 from explorer.engine.decode import decode
 from explorer.engine.model import LanguageModel
 from explorer.engine.packed import PackedContext, PackedModel
-from explorer.engine.pair import PromptError
 from explorer.engine.recorder import plain
+from explorer.prompts import PromptError
 from explorer.trace import Baseline, Trace
 from explorer.verdicts import Verdict
 

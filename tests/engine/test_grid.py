@@ -9,8 +9,8 @@ from explorer.engine.decode import decode
 from explorer.engine.grid import decode_grid
 from explorer.engine.model import LanguageModel
 from explorer.engine.packed import PackedModel
-from explorer.engine.pair import PromptError
 from explorer.engine.recorder import plain
+from explorer.prompts import PromptError
 from explorer.trace import Seconds
 
 SHAPES = (

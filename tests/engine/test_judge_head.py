@@ -47,6 +47,25 @@ def test_every_score_is_of_the_state_after_its_token(shape, changes, make_pair, 
     assert seen > 5
 
 
+@pytest.mark.parametrize("tree", [0, 12])
+@pytest.mark.parametrize("shape", ["llama", "packed-llama"])
+@torch.inference_mode()
+def test_scores_of_a_heads_chain_and_of_a_trees_path(tree, shape, headed, with_judge_head, record):
+    """The path of a tree is not where the fed columns stand, so its states must move with its keys and values."""
+    pair = with_judge_head(headed(shape))
+    config = dataclasses.replace(BASE, drafter="features", draft_length=4, tree=tree, tree_width=3)
+    sequence, seen = list(PROMPT), 0
+    for round_ in record(pair, PROMPT, config).rounds:
+        text = torch.tensor([sequence + list(round_.drafted)])
+        states = pair.oracle.base_model(input_ids=text).last_hidden_state[0, len(sequence) :]
+        assert [row.harmless for row in round_.rows[:-1]] == pytest.approx(
+            pair.judge_head.scores(states).tolist(), abs=1e-4
+        )
+        seen += len(round_.drafted) > 1
+        sequence += round_.emitted
+    assert seen > 1
+
+
 def test_at_most_so_many_in_a_row_are_kept(make_pair, with_stop_ids, with_judge_head, record):
     pair = with_judge_head(with_stop_ids(make_pair("llama", 0.3)))
     longest = {}

@@ -11,9 +11,10 @@ from explorer.engine.decode import decode
 from explorer.engine.loading import Placement, placement
 from explorer.engine.model import LanguageModel, UnsupportedModel
 from explorer.engine.packed import PackedModel
-from explorer.engine.pair import Pair, PairMismatch, PromptError, check_same_vocabulary
+from explorer.engine.pair import Pair, PairMismatch, check_same_vocabulary
 from explorer.engine.registry import UnknownPair, default_pair, find_pair, known_pairs, load_pair
 from explorer.errors import UserError
+from explorer.prompts import PromptError
 
 # Models that cannot be run honestly -----------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ import torch
 
 from explorer.config import ConfigError, DecodeConfig
 from explorer.engine.decode import decode
-from explorer.engine.draft import Draft
+from explorer.engine.draft import Draft, ModelDrafter
 from explorer.engine.model import Context, UnsupportedModel
 from explorer.engine.packed import PackedContext
 from explorer.engine.phrase_drafter import PhraseDrafter
@@ -74,6 +74,30 @@ def test_confirmed_phrases_save_forwards(pair, monkeypatch):
     drafted = sum(len(round_.drafted) for round_ in run(pair, config, pool))
     assert len(fed) - cold < drafted
     assert len(fed) - cold < cold
+
+
+@torch.inference_mode()
+def test_a_layer_is_shown_the_states_that_the_tokens_were_read_off(pair):
+    """Also those of a confirmed phrase, which stood elsewhere in the forward: the states of drafting one by one."""
+    pool, shown = PhrasePool(3, ()), []
+
+    def score(states, probs):
+        shown.append(states.clone())
+        return torch.ones(len(states))
+
+    drafts = []
+    for kind, options in ((ModelDrafter, {}), (PhraseDrafter, {"pool": pool, "window": 3, "length": 3})):
+        drafter, draft = (
+            kind(pair.draft.open(True), Sampler(0.0, 0, torch.device("cpu")), frozenset(), **options),
+            Draft(),
+        )
+        drafter.prefill(PROMPT[:-1])
+        drafter.extend(draft, list(PROMPT), 7, score)
+        pool.read([PROMPT[-1], *draft.ids], len(draft) + 1)
+        drafts.append(draft)
+    assert drafts[0].ids == drafts[1].ids
+    assert "drafted phrase" in drafts[1].sources
+    torch.testing.assert_close(shown[1], shown[0], atol=2e-4, rtol=1e-3)
 
 
 @pytest.mark.parametrize("kind", ["llama", "packed-llama"])

@@ -223,15 +223,16 @@ def test_a_tree_reads_back(hand):
 
 
 def test_a_tree_is_laid_out_by_hand(hand):
-    """a-c and b-d-g go straight on; e below d; behind d, below g, the target's own token, the last node."""
+    """First b, d and the target's own token f, the last node: what was committed; below it the refused g, then e, then a-c."""
     (round_,) = read_trace(hand.tree())["rounds"]
     layout = run_script("treeLayout(data, 2)", round_["tree"])
     assert [(node["depth"], node["row"]) for node in layout["nodes"]] == [
-        (1, 0), (1, 1), (2, 0), (2, 1), (2, 3), (3, 1), (3, 2)
+        (1, 3), (1, 0), (2, 3), (2, 0), (2, 2), (3, 1), (3, 0)
     ]  # fmt: skip
-    assert (layout["order"], layout["rows"]) == ([0, 2, 1, 3, 5, 6, 4], 4)
+    assert (layout["order"], layout["rows"]) == ([1, 3, 6, 5, 4, 0, 2], 4)
     alone = run_script("treeLayout(data, 0)", round_["tree"])
-    assert alone["nodes"][6] == {"parent": -1, "depth": 1, "row": 3}
+    assert alone["nodes"][6] == {"parent": -1, "depth": 1, "row": 0}
+    assert alone["order"] == [6, 1, 3, 5, 4, 0, 2]
 
 
 def test_a_phrase_says_nothing_of_acceptance(hand):

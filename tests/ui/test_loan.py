@@ -17,9 +17,8 @@ import pytest
 from explorer.analysis.sweep import PromptRuns, Sweep
 from explorer.config import DecodeConfig
 from explorer.engine.decode import decode
-from explorer.engine.pair import PromptError
 from explorer.errors import UserError
-from explorer.prompts import PromptItem
+from explorer.prompts import PromptError, PromptItem
 from explorer.ui import callbacks as cb
 from explorer.ui import loan
 from explorer.ui.loan import LoanBackend, LoanOver
