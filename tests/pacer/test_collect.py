@@ -151,7 +151,7 @@ def test_a_layer_for_other_weights_is_warned_of(run, data, pair_folder, tmp_path
 
 def test_too_little_data_is_said(run, data, tmp_path, capsys):
     assert run("train", "--held-out", 3, data=data) == 2
-    assert "run `pacer collect` first" in capsys.readouterr().err
+    assert "pacer collect` first" in capsys.readouterr().err
     assert run(*COLLECT, "--shards", "0:2", data=tmp_path / "exact") == 0
     assert run("train", "--rule", "fly", "--held-out", 1, data=tmp_path / "exact") == 2
     assert "collect again with --rule fly" in capsys.readouterr().err
