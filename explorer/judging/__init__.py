@@ -126,7 +126,7 @@ def _train(args: argparse.Namespace) -> None:
     from explorer.engine.judge_head import Card
     from explorer.engine.registry import find_pair
     from explorer.judging.card import save, save_readme
-    from explorer.judging.data import read_settings
+    from explorer.judging.data import read_settings, shard_paths
     from explorer.judging.evaluate import HEAD, judged, thresholds
     from explorer.judging.train import Recipe, train
 
@@ -152,7 +152,8 @@ def _train(args: argparse.Namespace) -> None:
     )  # fmt: skip
     save(args.out, fit.head, card)
     target = find_pair(settings["pair"]).target
-    save_readme(args.out, card, getattr(target, "name", str(target)), settings["drafts"])
+    collected = [int(path.stem.rpartition("-")[2]) for path in shard_paths(args.data)]
+    save_readme(args.out, card, getattr(target, "name", str(target)), collected)
     print(
         "mean AUC over the folds, by decay: "
         + ", ".join(f"{decay:g}: {score:.3f}" for decay, score in fit.aucs.items())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from safetensors.torch import save_file
@@ -24,16 +25,17 @@ drafted token has been read. The bias is set so that 0.5 is the threshold chosen
   that reads the target's greedy text says something else, that one token is replaced and the target goes on greedily. The
   mismatch is important if the answer is then no longer right. Mismatches behind a settled answer are left out.
 - Prompts: filled from templates with checkable answers (explorer/judging/prompts.py, seed {prompts_seed:g}); those close to the checkable, held-out or
-  example prompts of this repository were dropped. Drafts: {drafts}.
+  example prompts of this repository were dropped. Drafts: those of these pairs.
 - Target while it was asked: {dtype}; weights {target}.
 - Training: {training_prompts:g} prompts, {training:g} mismatches, {training_important:g} of them important. Validation: {validation_prompts:g} prompts, {validation:g} mismatches.
   Logistic regression, both kinds weighted alike, decay {decay:g} chosen by {folds:g}-fold cross-validation over prompts (AUC {auc_folds:.3f}); the
   threshold refuses at least {recall:.0%} of the important mismatches on the validation prompts.
 
 ```
-python -m explorer judge-head collect
-python -m explorer judge-head train
-python -m explorer judge-head evaluate
+{collected}
+python -m explorer judge-head train --out assets/judges/{name}
+python -m explorer judge-head --data runs/judge-head/checkable collect --prompts examples/checkable.jsonl
+python -m explorer judge-head evaluate --head assets/judges/{name} --others runs/judge-head/checkable --answers examples/checkable.jsonl
 ```
 
 ## Figures
@@ -55,9 +57,13 @@ def save(folder: Path, head: JudgeHead, card: Card) -> None:
     write_whole(folder / CARD, json.dumps(write(card), indent=1, allow_nan=False) + "\n")
 
 
-def save_readme(folder: Path, card: Card, target_name: str, drafts: list[str]) -> None:
-    """The card for people; needs the figures that training puts into a card."""
-    words = {"target_name": target_name, "pairs": ", ".join(card.pairs), "drafts": ", ".join(drafts)}
+def save_readme(folder: Path, card: Card, target_name: str, shards: Sequence[int]) -> None:
+    """The card for people; needs the figures that training puts into a card. shards: those that were collected."""
+    breaks = [index for index, shard in enumerate(shards) if index == 0 or shard != shards[index - 1] + 1]
+    ranges = [(shards[start], shards[end - 1] + 1) for start, end in zip(breaks, [*breaks[1:], len(shards)])]
+    collected = "\n".join(f"python -m explorer judge-head collect --shards {start}:{stop}" for start, stop in ranges)
+    pairs = ", ".join(card.pairs)
+    words = {"target_name": target_name, "pairs": pairs, "name": card.pairs[0], "collected": collected}
     numbers = card.data | card.recipe | card.metrics
     text = README.format(**words, **numbers, width=card.width, dtype=card.dtype, target=card.target)
     write_whole(folder / "README.md", text)

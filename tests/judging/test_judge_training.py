@@ -177,6 +177,7 @@ def test_the_commands_train_and_evaluate(command, refused, tmp_path, monkeypatch
     readme = (tmp_path / "head" / "README.md").read_text()
     assert f"AUC {card.metrics['test_auc']:.3f}" in readme
     assert "smollm2-135m-instruct" in readme
+    assert "collect --shards 0:3\n" in readme
     code, out, _ = command(*shared, "evaluate", "--head", tmp_path / "head", "--others", data)
     assert code == 0
     assert out.count("| judge head |") == 2
