@@ -56,7 +56,7 @@ def save(folder: Path, head: JudgeHead, card: Card) -> None:
 
 
 def save_readme(folder: Path, card: Card, target_name: str, drafts: list[str]) -> None:
-    """The card for people; needs the figures that `judge-head train` puts into a card."""
+    """The card for people; needs the figures that training puts into a card."""
     words = {"target_name": target_name, "pairs": ", ".join(card.pairs), "drafts": ", ".join(drafts)}
     numbers = card.data | card.recipe | card.metrics
     text = README.format(**words, **numbers, width=card.width, dtype=card.dtype, target=card.target)
