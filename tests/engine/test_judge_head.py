@@ -13,6 +13,7 @@ from explorer.engine.grid import decode_grid
 from explorer.engine.judge_head import CARD, WEIGHTS, Card, JudgeHead, JudgeHeadError, attach, find, read_judge_head
 from explorer.engine.model import UnsupportedModel
 from explorer.engine.phrases import PhrasePool
+from explorer.engine.registry import JUDGES, known_pairs
 from explorer.judging.card import save
 from explorer.trace import SchemaError, Trace
 from explorer.verdicts import Verdict
@@ -197,3 +198,19 @@ def test_hostile_weights_are_refused(written):
     (folder / WEIGHTS).unlink()
     with pytest.raises(JudgeHeadError, match="holds no head"):
         read_judge_head(folder)
+
+
+def test_what_ships_can_be_read_and_is_for_known_pairs():
+    """A head without its README, for a pair that is gone, or whose README tells other figures than its card would mislead."""
+    known = {pair.name: pair for pair in known_pairs()}
+    folders = [path.parent for path in JUDGES.glob(f"*/{CARD}")]
+    assert folders
+    for folder in folders:
+        head, card = read_judge_head(folder)
+        assert head.weight.abs().max() > 0
+        assert all(known[name].has_judge_head for name in card.pairs)
+        assert len({known[name].target for name in card.pairs}) == 1, "one target"
+        readme = (folder / "README.md").read_text(encoding="utf-8")
+        assert f"AUC {card.metrics['test_auc']:.3f}" in readme
+        assert card.target in readme
+    assert not known["qwen2_5-coder-1_5b"].has_judge_head
