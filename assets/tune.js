@@ -160,7 +160,7 @@ function drawPoint(point) {
     [words.nats, say(words.nats_value, { nats: signed(mine.nats_per_token, 3) })],
     [words.loosened, percent0(mine.loosened_share)],
     [words.same, say(words.of, { count: mine.same_ids, all: mine.prompts })],
-    ...(mine.median_divergence === null ? [] : [[words.parts, say(words.parts_value, { index: Math.round(mine.median_divergence) + 1 })]]),
+    ...(mine.median_divergence === null ? [] : [[words.parts, say(words.parts_value, { index: Math.round(mine.median_divergence) })]]),
     ...(mine.checkable ? [[words.right, say(words.right_value, { right: mine.right, checkable: mine.checkable, lost: mine.lost, gained: mine.gained })]] : []),
   ];
   const refused = choice.refused.find(([index]) => index === point);

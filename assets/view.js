@@ -194,7 +194,8 @@ const redrawSoon = () => { frame ||= requestAnimationFrame(redraw); };
 // While a run streams the strip comes first; the pictures follow a few times a second.
 const redrawLater = () => { timer ||= setTimeout(redraw, Math.max(0, drawnAt + STREAM_DRAW - performance.now())); };
 
-const judgedOf = (round) => again?.rounds[round.index].judged ?? round.judged;
+// A round that has just come is not judged again yet.
+const judgedOf = (round) => again?.rounds[round.index]?.judged ?? round.judged;
 const viewOf = (place, settings) => {
   const round = run.rounds[place.round];
   return { run, round, position: place.position, judged: judgedOf(round), settings, kinds };
@@ -402,9 +403,9 @@ function begin(head) {
   setStatus(TEXT.phases.preparing, true);
 }
 
-// Without a page around it, the view follows the reader's language and the system's light and dark itself.
+document.documentElement.lang = LANGUAGE; // for screen readers; Gradio says English
+// Without a page around it, the view follows the system's light and dark itself.
 if (ALONE) {
-  document.documentElement.lang = LANGUAGE;
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const show = () => document.documentElement.classList.toggle("dark", dark.matches);
   dark.addEventListener("change", show);

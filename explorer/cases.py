@@ -58,8 +58,9 @@ class Case:
         if self.rule not in get_args(Rule):
             raise SchemaError(f"rule must be one of {', '.join(get_args(Rule))}, got {self.rule[:60]!r}")
         for knob in knobs():
-            if (value := getattr(self, knob.name, None)) is not None and knob.kind in (int, float):
-                knob.check(value)
+            value = getattr(self, knob.name, None)
+            if value is not None and knob.kind in (int, float) and not knob.low <= value <= knob.high:
+                raise SchemaError(f"{knob.name} must be {knob.range_text}, got {value}")
         needed = (*LOOSE_RULES[self.rule].reads, *LOOSE_RULES[self.rule].knobs) if self._is_relaxed else _PLAIN
         for name in needed:
             if getattr(self, name) is None:

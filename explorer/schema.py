@@ -47,7 +47,9 @@ def parse_json(text: str | bytes) -> Any:
         raise
     except UnicodeDecodeError:
         raise SchemaError("not valid JSON: not UTF-8 text") from None
-    except (ValueError, RecursionError) as error:  # digit limits are ValueErrors
+    except RecursionError:
+        raise SchemaError("not valid JSON: nested too deeply") from None
+    except ValueError as error:  # digit limits, too
         raise SchemaError(f"not valid JSON: {error}") from None
 
 

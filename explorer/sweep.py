@@ -1,4 +1,4 @@
-"""`explorer sweep`: theta x W (x draft length) over a set of prompts, every distinct round computed once (engine/grid.py).
+"""`python -m explorer sweep`: theta x W (x draft length) over a set of prompts, every distinct round computed once (engine/grid.py).
 
 `accelerate launch -m explorer sweep ...` splits the prompts over processes; the first one merges, chooses and writes.
 """

@@ -65,6 +65,12 @@ class Row:
         _require(len(self.top_ids) == len(self.top_logprobs), "top_ids and top_logprobs differ in length")
         own = (self.argmax_logprob, self.replacement_logprob, self.drafted_logprob)
         _require_range((*own, *self.top_logprobs), -MAX_FLOAT, ROUNDING, "a log-probability")
+        _require(
+            all(
+                logprob <= self.argmax_logprob + ROUNDING for logprob in own + self.top_logprobs if logprob is not None
+            ),
+            "a token is likelier than the argmax",
+        )
         _require_range([self.divergence], 0, MAX_FLOAT, "divergence")
         _require_range([self.harmless], 0, 1, "harmless")
         for measure, maximum in ENTROPY_MAXIMUM.items():

@@ -2,14 +2,16 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from explorer.config import PRESETS
-from explorer.trace import Trace
+from explorer.trace import Baseline, Trace
 
 ROOT = Path(__file__).parents[1]
 
@@ -65,7 +67,8 @@ CASE = {"match": [True, False], "entropy": [0.1, 0.5], "theta": 0.3, "window": 0
         ({"entropy": [0.1, "x"]}, "entropy[1] must be a finite number"),
         ({"protected": [True]}, "one entry per drafted token"),
         ({"theta": True}, "theta must be a finite number"),
-        ({"window": -1}, "at least 0"),
+        ({"window": -1}, "window must be a whole number from 0 to 32"),
+        ({"theta": 9}, "theta must be a number from 0 to 1.2"),
         ({"window": 1.5}, "window must be a whole number"),
         ({"includes_mismatch": True}, "at least 1 when it includes"),
         ({"rule": "loose"}, "rule must be one of autoregressive, exact, fly, typical, topk, margin, kl, judge"),
@@ -73,6 +76,7 @@ CASE = {"match": [True, False], "entropy": [0.1, 0.5], "theta": 0.3, "window": 0
         ({"rule": "topk"}, "rank is missing"),
         ({"rule": "topk", "rank": [None, 2]}, "top_k is missing"),
         ({"rule": "topk", "rank": [2], "top_k": 2}, "one entry per drafted token"),
+        ({"rule": "topk", "rank": [None, 2], "top_k": 0}, "top_k must be a whole number from 1 to 8"),
         (
             {"rule": "kl", "top_prob": [0.1, 0.1], "divergence": [0.1, None], "kl_limit": 1, "kl_confidence": 1},
             "needs the divergence",
@@ -148,7 +152,8 @@ def test_a_closed_pipe_is_no_error(golden, tmp_path):
         ("--rule", "lucky", "autoregressive"),
         ("--entropy", "full", "normalized"),
         ("--preset", "best", "paper"),
-        ("--stop", "", "Stop strings must be a list of texts"),
+        ("--stop", "", "a stop string must not be empty"),
+        ("--pair", "", "must not be empty"),
         ("--dtype", "int3", "float32, bfloat16, float16"),
         ("--device", "abacus", "abacus"),
         ("--pair", "nope", "unknown pair 'nope'"),
@@ -257,7 +262,7 @@ def test_run_prints_the_text_and_writes_the_trace(run, saved, tmp_path):
         "deferred",
         "rejected",
         "seconds:",
-        "tokens/s (measured",
+        "tokens/s after the prefill (measured",
         "plain greedy",
     ):
         assert words in err
@@ -354,15 +359,24 @@ def test_part_of_a_character_at_the_end_is_shown(run, saved, tmp_path):
 
 def test_colours_mark_what_each_token_is(pair, record):
     from explorer.config import DecodeConfig
-    from explorer.terminal import Printer
+    from explorer.terminal import Printer, styles_for
 
     trace = record(pair, [1, 2, 3], DecodeConfig(theta=0.0, window=0, max_new_tokens=16))
-    plain, coloured = (Printer(trace.vocabulary, pair.stop_ids, colour) for colour in (False, True))
-    import re
-
-    for round_ in trace.rounds:
-        shown = coloured.text(round_)
-        assert re.sub(r"\033\[[0-9;]*m", "", shown) == plain.text(round_)
+    terminal, environment = SimpleNamespace(isatty=lambda: True), {"TERM": "xterm"}
+    styles = [styles_for(terminal, environment), styles_for(terminal, environment | {"NO_COLOR": "1"})]
+    assert (
+        styles_for(terminal, {"TERM": "dumb"}) == styles_for(SimpleNamespace(isatty=lambda: False), environment) == {}
+    )
+    assert "exact" not in styles[0], "most tokens are exact: readable on any ground"
+    assert not any(re.search(r"3\d", style) for style in styles[1].values()), "no colour where none is wanted"
+    for one in styles:
+        assert len({one.get(kind) for kind in ("exact", "deferred", "correction", "bonus")}) == 4
+        plain, styled = (Printer(trace.vocabulary, pair.stop_ids, which) for which in ({}, one))
+        for round_ in trace.rounds:
+            assert re.sub(r"\033\[[0-9;]*m", "", styled.text(round_)) == plain.text(round_)
+        kinds = {kind for round_ in trace.rounds for kind in round_.emitted_kinds}
+        assert plain.key == ""
+        assert {kind for kind in ("exact", "deferred", "correction", "bonus") if kind in styled.key} == kinds
 
 
 def test_control_characters_of_a_model_do_not_reach_the_terminal(pair, record):
@@ -372,7 +386,7 @@ def test_control_characters_of_a_model_do_not_reach_the_terminal(pair, record):
 
     trace = record(pair, [1, 2, 3], DecodeConfig(max_new_tokens=4))
     evil = {token: "\033[2J\x07\r\x9b31m ok\n\t".encode() for token in range(pair.vocab_size)}
-    shown = Printer(evil, frozenset(), colour=False).text(trace.rounds[0])
+    shown = Printer(evil, frozenset(), {}).text(trace.rounds[0])
     assert set(shown) == set("[2J31m ok\n\t")
 
 
@@ -396,6 +410,34 @@ def test_an_interrupt_keeps_what_is_there(run, saved, tmp_path, monkeypatch):
     assert "stopped by user" in err
 
 
+def test_an_interrupt_of_plain_greedy_keeps_the_run(run, saved, tmp_path, monkeypatch):
+    """Ctrl-C while the run is compared: the run itself is complete, and so is its record."""
+
+    def interrupted(rounds):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Baseline, "of", interrupted)
+    options = ["--prompt", "Hello", "--pair", saved, *FAST, "--baseline", "--out", tmp_path / "t.json"]
+    code, _, err = run("run", *options)
+    trace = Trace.load(tmp_path / "t.json")
+    assert (code, trace.partial, trace.baseline) == (0, False, None)
+    assert "plain greedy was stopped" in err
+
+
+def test_options_without_effect_are_noted(run, saved):
+    _, _, err = run("run", "--prompt", "x", "--pair", saved, *FAST, "--rule", "exact", "--pacer-layer", "/no/such")
+    assert "note: --theta has no effect here: it needs --rule fly" in err
+    assert "note: --window has no effect here" in err
+    assert "note: --pacer-layer has no effect here" in err
+    assert "--draft-length" not in err
+
+
+def test_rounds_are_printed_where_asked_for(run, saved):
+    options = ["--prompt", "Hello", "--pair", saved, *FAST]
+    assert "round 1: " not in run("run", *options)[2]
+    assert re.search(r"\nround 1: [EDGWFR·]+  '.*\n(round .*\n)+letters: ", run("run", *options, "--rounds")[2])
+
+
 def test_a_vocabulary_mismatch_is_one_line(refused, saved, tmp_path):
     import shutil
 
@@ -406,6 +448,14 @@ def test_a_vocabulary_mismatch_is_one_line(refused, saved, tmp_path):
     PreTrainedTokenizerFast(tokenizer_object=Tokenizer(models.BPE({"a": 0}, []))).save_pretrained(tmp_path / "draft")
     line = refused("run", "--prompt", "x", "--pair", f"{saved.partition(',')[0]},{tmp_path / 'draft'}")
     assert "267 and 1 tokens" in line
+
+
+def test_rows_of_a_benchmark_that_are_not_there(refused, saved, tmp_path):
+    """A typo measured plain greedy alone, for minutes."""
+    (tmp_path / "p.jsonl").write_text('{"prompt": "Hello"}')
+    line = refused("bench", "--pair", saved, "--prompts", tmp_path / "p.jsonl", "--rows", "exact, K", "--rows", "typo")
+    assert "--rows 'typo': no row is called so" in line
+    assert "exact, K = 8" in line
 
 
 # replay --------------------------------------------------------------------------------------------------------------
@@ -429,6 +479,28 @@ def test_replay_shows_what_changes_round_by_round(run, recorded):
     code, out, err = run("replay", recorded)
     assert "->" not in out
     assert "the run would be the same" in err
+
+
+def test_replay_says_what_its_letters_mean_and_what_is_for_nothing(run, recorded):
+    _, _, err = run("replay", recorded, "--rule", "exact", "--theta", "0.1")
+    assert "letters: E exact, D deferred, " in err
+    assert "R rejected" in err
+    assert "note: --theta has no effect here: it needs --rule fly" in err
+
+
+def test_a_run_without_drafts_cannot_be_judged_again(refused):
+    """96 lines of nothing, and that the run would be the same."""
+    assert "has no drafts" in refused("replay", ROOT / "examples/runs/12-story-alone.json", "--rule", "fly")
+
+
+def test_differences_of_files_that_cannot_be_counted(run, refused, tmp_path):
+    assert "no-such" in refused("differences", tmp_path / "no-such.json")
+    assert "README.md" in refused("differences", ROOT / "README.md")
+    assert "no run among these has a draft" in refused("differences", ROOT / "examples/runs/12-story-alone.json")
+    assert "TRACE.json" in refused("differences")
+    code, out, _ = run("differences", ROOT / "examples/runs/01-story.json")
+    assert code == 0
+    assert out.startswith("| difference |")
 
 
 def test_replay_of_what_is_no_trace(refused, recorded, tmp_path):

@@ -237,6 +237,11 @@ class Figure:
     more_is_better: bool | None = None  # None: neither
 
 
+def _place(index: float | None) -> float | None:
+    """A token's place in the text, counted from 1 for a person."""
+    return None if index is None else index + 1
+
+
 FIGURES = (
     Figure("tau", "tau", ".2f", lambda point: point.tau, True),
     Figure("kept_per_round", "kept per round", ".2f", lambda point: point.kept_per_round, True),
@@ -244,7 +249,7 @@ FIGURES = (
     Figure("times_plain_modelled", "x plain (modelled)", ".2f", lambda point: point.times_plain, True),
     Figure("loosened_share", "loosened", ".1%", lambda point: point.loosened_share),
     Figure("same_ids", "same ids", "d", lambda point: point.same_ids, True),
-    Figure("median_divergence", "first divergence (median)", ".0f", lambda point: point.divergence, True),
+    Figure("median_divergence", "first divergence (median)", ".0f", lambda point: _place(point.divergence), True),
     Figure("nats_per_token", "nats/token", "+.3f", lambda point: point.fidelity, True),
     Figure("right", "right", "d", lambda point: point.right if point.checkable else None, True),
     Figure("lost", "lost", "d", lambda point: point.lost if point.checkable else None, False),

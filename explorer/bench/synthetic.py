@@ -263,7 +263,10 @@ def main(args: argparse.Namespace) -> int:
     if where.device_map:
         raise UserError("a shape is measured on one device: name it, or leave --device out")
     if where.packed:
-        print("note: on a CPU pairs run packed (explorer bench); these are transformers' own modules", file=sys.stderr)
+        print(
+            "note: on a CPU pairs run packed (python -m explorer bench); these are transformers' own modules",
+            file=sys.stderr,
+        )
     runs = args.trace or sorted((EXAMPLES / "runs").glob("*.json"))
     text, record = report(args.synthetic, where, args.draft_length or LENGTHS, runs)
     print(text)

@@ -23,7 +23,9 @@ RUNS = Path("runs/judge-head")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--pair", metavar="P", type=named, help=f"{PAIR_HELP} (default: the embedded pair)")
+    parser.add_argument(
+        "--pair", metavar="P", type=named, help=f"{PAIR_HELP} (default: the default pair of this machine)"
+    )
     parser.add_argument(
         "--drafts", metavar="P", nargs="*", type=named, default=["smollm2-135m-distilled"],
         help="more pairs of the same target, whose drafts' mismatches are labelled too (default: %(default)s)",

@@ -58,7 +58,7 @@ def save(folder: Path, head: JudgeHead, card: Card) -> None:
 
 
 def save_readme(folder: Path, card: Card, target_name: str, shards: Sequence[int]) -> None:
-    """The card for people; needs the figures that `judge-head train` puts into a card. shards: those that were collected."""
+    """The card for people; needs the figures that training puts into a card. shards: those that were collected."""
     breaks = [index for index, shard in enumerate(shards) if index == 0 or shard != shards[index - 1] + 1]
     ranges = [(shards[start], shards[end - 1] + 1) for start, end in zip(breaks, [*breaks[1:], len(shards)])]
     collected = "\n".join(f"python -m explorer judge-head collect --shards {start}:{stop}" for start, stop in ranges)

@@ -16,7 +16,9 @@ KEPT_OUT = "shards, from the first, kept from training (default: %(default)s)"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     recipe = {knob.name: knob.default for knob in knobs()}
-    parser.add_argument("--pair", metavar="P", type=named, help=f"{PAIR_HELP} (default: the embedded pair)")
+    parser.add_argument(
+        "--pair", metavar="P", type=named, help=f"{PAIR_HELP} (default: the default pair of this machine)"
+    )
     parser.add_argument(
         "--data",
         type=Path,

@@ -50,6 +50,7 @@ def evaluate(
         "costs": asdict(costs),
         "replayed": replayed,
         "choice": asdict(choice),
+        "apart": len(tables) > 1,
     }
     return figures, choice
 
@@ -148,7 +149,8 @@ def markdown(figures: dict[str, Any]) -> str:
             for row in speeds
         ],
     )
-    note = f"Replayed by a cost model ({figures['costs']['where']}); settings chosen on other texts than their speeds are stated on."
+    other = "other texts than" if figures["apart"] else "the very text that"
+    note = f"Replayed by a cost model ({figures['costs']['where']}); settings chosen on {other} their speeds are stated on."
     return "\n\n".join([predictors, offsets, bins, policies, note])
 
 

@@ -9,7 +9,7 @@ import gradio as gr
 from explorer.config import RULE_KNOBS, DecodeConfig, knobs
 from explorer.ui import comparing, rail, texts, texts_ko
 from explorer.ui.backend import Backend
-from explorer.ui.controls import Explore, control, heading, pair_label, preset_control
+from explorer.ui.controls import Explore, control, heading, pair_control, preset_control, prompt_control
 from explorer.ui.languages import say
 from explorer.ui.links import SCRIPT, link_controls
 from explorer.ui.paces import Paces
@@ -41,31 +41,17 @@ def script() -> str:
 def compare_tab(backend: Backend, explore: Explore, model: dict[str, Any], paces: Paces) -> None:
     """Build the tab. explore: whose prompt, pair and settings it takes over; model: event options of work on models."""
     handlers = comparing.Comparing(backend, paces)
-    pairs = backend.pairs()
     table = {knob.name: knob for knob in knobs()}
     with gr.Tab(say("COMPARE"), id="compare") as tab:
         session = gr.State(comparing.CompareSession())
         gr.HTML(f"<p class='lead'>{say('COMPARE_LEAD')}</p>", elem_classes="tab-lead")
         with gr.Row(elem_id="compare-composer"):
-            prompt = gr.Textbox(
-                label=say("PROMPT_LABEL"),
-                value=explore.prompt.value,
-                placeholder=say("PROMPT_PLACEHOLDER"),
-                lines=2,
-                max_lines=8,
-                elem_id="compare-prompt",
-                scale=1,
-            )
+            prompt = prompt_control(explore.prompt.value, "compare-prompt")
             with gr.Column(scale=0, min_width=150, elem_classes="tab-run"):
                 run = gr.Button(say("COMPARE_RUN"), variant="primary", elem_id="compare-run")
                 stop = gr.Button(say("STOP"), interactive=False, elem_id="compare-stop")
         with gr.Row(elem_id="compare-common"):
-            pair = gr.Dropdown(
-                [(pair_label(one), one.name) for one in pairs],
-                value=pairs[0].name,
-                label=say("PAIR_LABEL"),
-                elem_id="compare-pair",
-            )
+            pair = pair_control(backend.pairs(), "compare-pair")
             budget = control(table["max_new_tokens"], BUDGET, prefix="compare")
             raw = control(table["raw_prompt"], prefix="compare")
         sides = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -80,6 +81,25 @@ def _control(knob: Knob, value: Any, elem_id: str) -> gr.components.Component:
     if (knob.high - knob.low) / knob.step > 10_000:  # too fine for a slider
         return gr.Number(minimum=knob.low, maximum=knob.high, step=knob.step, **common)
     return gr.Slider(knob.low, knob.high, step=knob.step, **common)
+
+
+def prompt_control(value: str, elem_id: str) -> gr.Textbox:
+    """The field for a prompt."""
+    return gr.Textbox(
+        label=say("PROMPT_LABEL"),
+        value=value,
+        placeholder=say("PROMPT_PLACEHOLDER"),
+        lines=2,
+        max_lines=8,
+        elem_id=elem_id,
+        scale=1,
+    )
+
+
+def pair_control(pairs: Sequence[Any], elem_id: str) -> gr.Dropdown:
+    """The choice of a known pair, the first one chosen."""
+    choices = [(pair_label(pair), pair.name) for pair in pairs]
+    return gr.Dropdown(choices, value=pairs[0].name, label=say("PAIR_LABEL"), elem_id=elem_id)
 
 
 def preset_control(value: str, elem_id: str) -> gr.Dropdown:

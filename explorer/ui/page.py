@@ -13,7 +13,17 @@ from explorer.ui import callbacks as cb
 from explorer.ui import rail, texts
 from explorer.ui.backend import Backend
 from explorer.ui.compare import compare_tab
-from explorer.ui.controls import ADVANCED, Explore, control, group_of, heading, page_knobs, pair_label, preset_control
+from explorer.ui.controls import (
+    ADVANCED,
+    Explore,
+    control,
+    group_of,
+    heading,
+    page_knobs,
+    pair_label,
+    preset_control,
+    prompt_control,
+)
 from explorer.ui.languages import examples, say
 from explorer.ui.learn import CHOSEN, ENTER, TELL, learn_tab, lesson_slot
 from explorer.ui.links import LOOSE_KNOBS, SCRIPT, link_controls
@@ -115,15 +125,7 @@ def _explore(
     recorded = handlers.recorded.values()
     with gr.Tab(say("EXPLORE"), id="explore", elem_id="explore"):
         with gr.Row(elem_id="composer"):
-            prompt = gr.Textbox(
-                label=say("PROMPT_LABEL"),
-                value=opened.prompt if opened else "",
-                placeholder=say("PROMPT_PLACEHOLDER"),
-                lines=2,
-                max_lines=8,
-                elem_id="prompt",
-                scale=1,
-            )
+            prompt = prompt_control(opened.prompt if opened else "", "prompt")
             with gr.Column(scale=0, min_width=150, elem_id="run-buttons"):
                 run = gr.Button(say("RUN"), variant="primary", elem_id="run")
                 stop = gr.Button(say("STOP"), variant="secondary", interactive=False, elem_id="stop")

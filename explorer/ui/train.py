@@ -7,7 +7,7 @@ import gradio as gr
 from explorer.config import knobs
 from explorer.ui import texts, texts_ko, training
 from explorer.ui.backend import Backend
-from explorer.ui.controls import Explore, control, pair_label
+from explorer.ui.controls import Explore, control, pair_control
 from explorer.ui.languages import say
 from explorer.ui.scripts import source, spoken
 
@@ -26,19 +26,13 @@ def script() -> str:
 def train_tab(backend: Backend, explore: Explore, views: gr.Tabs) -> None:
     """Build the tab. explore: whose runs a layer steers, and whose controls take over its settings; views: the tabs."""
     handlers = training.Training(backend, training.REFERENCES)
-    pairs = backend.pairs()
     table = {knob.name: knob for knob in knobs()}
     with gr.Tab(say("TRAIN"), id="train") as tab:
         session = gr.State(training.TrainSession())
         gr.HTML(f"<p class='lead'>{say('TRAIN_LEAD')}</p>", elem_classes="tab-lead")
         with gr.Row(elem_classes="tab-work"):
             with gr.Column(scale=0, min_width=296, elem_classes="tab-rail"):
-                pair = gr.Dropdown(
-                    [(pair_label(one), one.name) for one in pairs],
-                    value=pairs[0].name,
-                    label=say("PAIR_LABEL"),
-                    elem_id="train-pair",
-                )
+                pair = pair_control(backend.pairs(), "train-pair")
                 rule = gr.Radio(
                     [(say(f"TRAIN_RULES.{name}"), name) for name in texts.TRAIN_RULES],
                     value="exact",

@@ -11,7 +11,7 @@ from explorer.analysis.points import Limit
 from explorer.config import DecodeConfig, knobs
 from explorer.ui import texts, texts_ko, tuning
 from explorer.ui.backend import Backend
-from explorer.ui.controls import Explore, control, heading, pair_label
+from explorer.ui.controls import Explore, control, heading, pair_control
 from explorer.ui.languages import say
 from explorer.ui.paces import Paces
 from explorer.ui.scripts import source, spoken
@@ -36,7 +36,6 @@ def script() -> str:
 def tune_tab(backend: Backend, explore: Explore, views: gr.Tabs, model: dict[str, Any], paces: Paces) -> None:
     """Build the tab. explore: whose controls take over a point; views: the tabs; model: event options of work on models."""
     handlers = tuning.Tuning(backend, paces)
-    pairs = backend.pairs()
     table = {knob.name: knob for knob in knobs()}
     limit = Limit()
     with gr.Tab(say("TUNE"), id="tune") as tab:
@@ -46,12 +45,7 @@ def tune_tab(backend: Backend, explore: Explore, views: gr.Tabs, model: dict[str
             gr.HTML(f"<p class='note'>{say('TUNE_LOAN')}</p>", elem_id="tune-loan")
         with gr.Row(elem_classes="tab-work"):
             with gr.Column(scale=0, min_width=296, elem_classes="tab-rail"):
-                pair = gr.Dropdown(
-                    [(pair_label(one), one.name) for one in pairs],
-                    value=pairs[0].name,
-                    label=say("PAIR_LABEL"),
-                    elem_id="tune-pair",
-                )
+                pair = pair_control(backend.pairs(), "tune-pair")
                 choices = [(say(f"TUNE_SOURCES.{name}"), name) for name in tuning.SOURCES]
                 origin = gr.Radio(choices, value=tuning.SOURCES[0], label=say("TUNE_PROMPTS"), elem_id="tune-source")
                 count = gr.Slider(

@@ -293,6 +293,10 @@ def test_hostile_text_is_text_in_every_picture(serve, visit, tmp_path):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_phone_holds_all_of_it(recorded, visit, scheme):
     page = visit(recorded, viewport={"width": 390, "height": 844}, color_scheme=scheme, reduced_motion="reduce")
+    tabs = [tab.bounding_box()["y"] for tab in page.get_by_role("tab").all()]
+    assert len(set(tabs)) == 1, "all in one row"
+    assert page.locator(".strip").bounding_box()["y"] < 760, "the text begins on the first screen"
+    assert "draft and target agree" in page.locator(".legend").text_content(), "for a screen reader at least"
     page.focus(".scrub-range")
     page.keyboard.press("End")
     box = page.locator(".lane[aria-selected=true]").bounding_box()

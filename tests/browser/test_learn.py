@@ -45,9 +45,12 @@ def set_knob(page, name, value):
 
 def test_every_step_has_an_address_and_the_browser_goes_back_and_forth(lesson, visit):
     page = visit(lesson)
-    page.get_by_role("tab", name="Learn").click()
+    page.click("#newcomer")
     at_step(page, "slow")
     assert not page.is_visible("#composer")
+    assert not page.is_visible("#newcomer")
+    # What the target wrote alone was no guess: it has no mark.
+    assert page.evaluate("getComputedStyle(document.querySelector('.strip .tok.bonus'), '::after').content") == "none"
     assert not page.is_visible("#settings"), "this step asks for no setting"
     assert page.inner_text(".lesson-count") == f"Step 1 of {len(STEPS)}"
     page.click(".lesson-forth")

@@ -151,12 +151,18 @@ def test_stop_keeps_the_text_and_marks_it_partial(serve, visit, run):
     page.fill("#prompt textarea", "go")
     page.click("#run")
     page.wait_for_selector(".strip .tok.correction")  # the second round: the run now waits at the gate
+    # What if, while it streams: the next round comes to a view that judges by other settings.
+    page.fill("#knob-theta input[type=number]", "0.9")
+    page.press("#knob-theta input[type=number]", "Tab")
+    page.wait_for_selector(".whatif")
+    gate.release()
+    page.wait_for_function("document.querySelector('.scrub-label').textContent.endsWith('of 3')")
     page.click("#stop")
     page.wait_for_selector("#stop[disabled]")
     gate.release()
     page.wait_for_selector("#run-view .run-view[data-phase=stopped]")
     assert "partial" in page.inner_text(".summary")
-    assert page.inner_text(".scrub-label").endswith("of 3")
+    assert page.inner_text(".scrub-label").endswith("of 4")
     page.wait_for_selector("#run:not([disabled])")
     for _ in range(20):
         gate.release()

@@ -52,6 +52,13 @@ def test_other_settings_need_another_folder(run, data, capsys):
     assert "other settings" in capsys.readouterr().err
 
 
+def test_what_is_refused_leaves_no_settings_behind(run, tmp_path, capsys):
+    """A folder begun with them would refuse the right ones afterwards."""
+    assert run(*COLLECT, "--exclude", tmp_path / "nothing.jsonl", data=tmp_path / "data") == 2
+    assert not (tmp_path / "data").exists()
+    assert "nothing.jsonl" in capsys.readouterr().err
+
+
 def test_texts_are_the_targets_own_and_excluded_prompts_are_left_out(make_pair, data, run, tmp_path):
     pair = make_pair("llama")
     for text in read_shard(shard_paths(data)[0])[:3]:
@@ -144,7 +151,7 @@ def test_a_layer_for_other_weights_is_warned_of(run, data, pair_folder, tmp_path
 
 def test_too_little_data_is_said(run, data, tmp_path, capsys):
     assert run("train", "--held-out", 3, data=data) == 2
-    assert "run `pacer collect` first" in capsys.readouterr().err
+    assert "pacer collect` first" in capsys.readouterr().err
     assert run(*COLLECT, "--shards", "0:2", data=tmp_path / "exact") == 0
     assert run("train", "--rule", "fly", "--held-out", 1, data=tmp_path / "exact") == 2
     assert "collect again with --rule fly" in capsys.readouterr().err

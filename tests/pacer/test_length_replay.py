@@ -120,9 +120,11 @@ def test_every_kind_of_policy_is_compared(collected, make_pair):
         "calibration": [],
         "replayed": lines,
         "costs": {"where": "a test"},
+        "apart": True,
     }
     assert "oracle (drafts exactly what is kept)" in markdown(figures)
-    assert "Replayed" in markdown(figures)
+    assert "on other texts than their speeds" in markdown(figures)
+    assert "on the very text" in markdown(figures | {"apart": False})
 
 
 def test_costs_are_drawn_on_straight_and_read_as_hostile(tmp_path):
