@@ -82,7 +82,7 @@ def test_records_say_where_tokens_came_from(drafter, temperature, make_pair, rec
 def test_lookup_alone_needs_no_draft_model(make_pair, monkeypatch):
     pair = make_pair("llama")
     monkeypatch.setattr(
-        type(pair.draft), "open", lambda self: pytest.fail("opened") if self is pair.draft else original(self)
+        type(pair.draft), "open", lambda self, *_: pytest.fail("opened") if self is pair.draft else original(self)
     )
     rounds = list(decode(pair, list(REPEATING), dataclasses.replace(EXACT, drafter="lookup")))
     assert any(round_.drafted for round_ in rounds)
