@@ -42,3 +42,4 @@ record 10-repeat-pacer --rule exact --length pacer --max-new-tokens 96 --pair "$
 record 11-story-pacer --length pacer --max-new-tokens 96 --pair "$larger" --prompt "$story"
 # Plain greedy itself: nothing stands beside it.
 python -m explorer run --quiet --rule autoregressive --max-new-tokens 96 --out "$here/12-story-alone.json" --prompt "$story" >/dev/null
+record 13-list-tree --rule exact --drafter features --tree 8 --draft-length 5 --max-new-tokens 96 --prompt "$packing"
