@@ -302,7 +302,7 @@ VIEW: dict[str, Any] = {
     "lanes": {
         "title": "One round, position by position",
         "heading": "Round {round} of {rounds}",
-        "outcome": "{size} tokens drafted, {kept} kept, one more from the target",
+        "outcome": "drafted {size}, kept {kept}, one more token from the target",
         "outcome_alone": "no draft, one token from the target",
         "columns": "Positions of the round",
         "own": "own",
@@ -348,7 +348,7 @@ VIEW: dict[str, Any] = {
     # The drafted tree of a round.
     "tree": {
         "title": "The drafted tree",
-        "counts": "{nodes} tokens on {depth} levels verified in one pass, {kept} kept",
+        "counts": "tokens {nodes}, levels {depth}, all verified in one pass; kept {kept}",
         "root": "text so far",
         "own": "target's own",
         "key": "Left to right: depth; the first row is what the round committed. The wider a line, the likelier the head finds the token behind its parent; the deeper the shade, the likelier the whole path. Bold with a letter: the path that became the draft.",

@@ -158,7 +158,7 @@ def test_a_live_run_is_linked_by_its_settings_only(recorded, visit, run):
     assert "max_new_tokens=12" in link
     assert "secret" not in link
     assert "round" not in link
-    assert "run=" not in link
+    assert "&run=" not in link
 
 
 @pytest.mark.parametrize(
@@ -499,7 +499,7 @@ def test_a_visitors_record_is_shown_like_a_recorded_run(recorded, visit):
     page.focus(".strip .tok[tabindex='0']")
     page.keyboard.press("]")
     page.wait_for_function("location.hash.startsWith('#v=1')")
-    assert "run=" not in page.url
+    assert "&run=" not in page.url
     assert "Mine" not in page.url
     page.click("#recordings input")
     page.locator("[role=option]", has_text="Again.").click()
@@ -580,7 +580,7 @@ def test_a_korean_browser_gets_a_korean_page(recorded, visit):
     )
     assert [text for text in labels if not HANGUL.search(text) and text not in names] == []
     assert "짧은 이야기" in page.inner_text("#examples")
-    assert "FLy(느슨한 검증), 길이 고정" in page.input_value("#recordings input")
+    assert "FLy(느슨한 보류 검증) + 고정 길이" in page.input_value("#recordings input")
     # What the server says too: notes on the settings, refusals, charts.
     set_knob(page, "window", 8)
     page.wait_for_selector("#notes >> text=아무것도 보류할 수 없어")
