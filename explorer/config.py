@@ -370,7 +370,7 @@ class DecodeConfig:
     @property
     def drafts_trees(self) -> bool:
         """Whether a round drafts several continuations at once, of which the target's pass chooses one."""
-        return self.drafter == "features" and self.tree > 0 and self.rule != "autoregressive"
+        return self.drafts and self.drafter == "features" and self.tree > 0
 
     @property
     def theta_is_never(self) -> bool:

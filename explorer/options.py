@@ -69,6 +69,40 @@ def add_layer(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_collecting(
+    parser: argparse.ArgumentParser,
+    *,
+    files: int,
+    rows: int,
+    of: str,
+    tokens: int,
+    seed: int,
+    exclude: Collection[Path],
+) -> None:
+    """The options of a step that collects data in numbered files. files, rows (`of` what, in a file), tokens and seed: defaults;
+    exclude: files of prompts to keep away from."""
+    named_files = ", ".join(path.name for path in exclude)
+    parser.add_argument(
+        "--shards",
+        type=shards,
+        default=range(files),
+        metavar="START:STOP",
+        help=f"numbers of the files (default: 0:{files})",
+    )
+    parser.add_argument("--rows", type=count, default=rows, metavar="N", help=f"{of} per shard (default: %(default)s)")
+    parser.add_argument(
+        "--max-new-tokens", type=knob_number("max_new_tokens"), default=tokens, metavar="N",
+        help="tokens of an answer, at most (default: %(default)s)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--seed", type=knob_number("seed"), default=seed, metavar="N", help="of the prompts (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--exclude", type=Path, nargs="*", default=list(exclude), metavar="F",
+        help=f'JSON lines with a "prompt": prompts close to these are dropped (default: {named_files} of the examples)',
+    )  # fmt: skip
+
+
 def add_knob(
     parser: argparse.ArgumentParser, knob: Knob, choices: Collection[str] = (), base: DecodeConfig | None = None
 ) -> None:

@@ -35,13 +35,15 @@ class StopRule:
         """
         recent = self._tail(output)
         for count, token in enumerate(committed, 1):
-            emitted = tuple(committed[:count])
             if token in self._stop_ids:
-                return emitted, Stop("stop_id")
-            if self._strings and self._ends_with_string(recent, token):
-                return emitted, Stop("stop_string", self._offset([*output, *emitted]))
-            if len(output) + count >= self._budget:
-                return emitted, Stop("budget")
+                stop = Stop("stop_id")
+            elif self._strings and self._ends_with_string(recent, token):
+                stop = Stop("stop_string", self._offset([*output, *committed[:count]]))
+            elif len(output) + count >= self._budget:
+                stop = Stop("budget")
+            else:
+                continue
+            return tuple(committed[:count]), stop
         return tuple(committed), None
 
     def _tail(self, output: Sequence[int]) -> bytearray:

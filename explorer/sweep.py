@@ -148,17 +148,15 @@ def run_again(
 
 def main(args: argparse.Namespace, base: DecodeConfig, items: Sequence[PromptItem]) -> int:
     """Sweep these prompts, write CSV and JSON, print the table, the choice and what it loosens on stdout, progress on stderr."""
-    sweep_points(
-        base, args.thetas, args.windows, args.draft_lengths or [base.draft_length]
-    )  # refused before any loading
+    grid = args.thetas, args.windows, args.draft_lengths or [base.draft_length]
+    points = sweep_points(base, *grid)  # what cannot be is refused before any loading
     with Processes(args.device) as processes:
         pair = load_pair(
             args.pair or default_pair(processes.device), processes.device, args.dtype, progress=processes.say
         )
         if base.needs_layer:
             cards = attach(pair, args.pacer_layer)
-            base = with_choice(base, cards, vars(args))
-        points = sweep_points(base, args.thetas, args.windows, args.draft_lengths or [base.draft_length])
+            points = sweep_points(with_choice(base, cards, vars(args)), *grid)
         for note in dict.fromkeys(note for point in points for note in point.notes):
             processes.say(f"note: {as_options(note)}")
         todo = tasks(pair, items, points)

@@ -13,16 +13,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from explorer.errors import UserError
-from explorer.options import count, knob_number, shards, whole, within
+from explorer.options import add_collecting, count, knob_number, whole, within
+from explorer.prompts import EXAMPLES, HELD_OUT
 
 if TYPE_CHECKING:
     from explorer.distill.evaluate import Figures
     from explorer.distill.unroll import Text
 
 ASSETS = Path(__file__).parents[2] / "assets"
-EXAMPLES = Path(__file__).parents[2] / "examples"
 RUNS = Path("runs/distill")  # what is made here never lies over what ships
-RATE = within(float, 0, 1, above=True)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -49,35 +48,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     steps = parser.add_subparsers(dest="step", required=True, metavar="STEP")
 
     generate = steps.add_parser("generate", help="write the missing shards of training text")
-    generate.add_argument(
-        "--shards", type=shards, default=range(40), metavar="START:STOP", help="numbers of the files (default: 0:40)"
+    add_collecting(
+        generate, files=40, rows=128, of="answers", tokens=256, seed=1, exclude=(HELD_OUT, EXAMPLES / "prompts.jsonl")
     )
-    generate.add_argument(
-        "--rows", type=count, default=128, metavar="N", help="answers per shard (default: %(default)s)"
-    )
-    generate.add_argument(
-        "--max-new-tokens", type=knob_number("max_new_tokens"), default=256, metavar="N",
-        help="tokens of an answer, at most (default: %(default)s)",
-    )  # fmt: skip
-    generate.add_argument(
-        "--seed", type=knob_number("seed"), default=1, metavar="N", help="of the prompts (default: %(default)s)"
-    )
-    generate.add_argument(
-        "--exclude", type=Path, nargs="*", default=[EXAMPLES / "heldout.jsonl", EXAMPLES / "prompts.jsonl"], metavar="F",
-        help='JSON lines with a "prompt": prompts close to these are dropped (default: the held-out prompts and the examples)',
-    )  # fmt: skip
 
     train = steps.add_parser("train", help="train on all shards there are but the held-out ones, and write the draft")
-    train.add_argument(
-        "--work",
-        type=Path,
-        default=RUNS / "work",
-        metavar="FOLDER",
-        help="of the checkpoint and the log (default: %(default)s)",
-    )
-    train.add_argument(
-        "--out", type=Path, default=RUNS / "draft", metavar="FOLDER", help="of the written draft (default: %(default)s)"
-    )
     train.add_argument(
         "--layers",
         type=_layers,
@@ -85,53 +60,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="I,J,..",
         help="the target's layers to start from (default: 0,29)",
     )
-    train.add_argument("--start", type=Path, metavar="DRAFT", help="folder of a written draft to go on from instead")
-    train.add_argument(
-        "--tokens",
-        type=count,
-        default=4_000_000,
-        metavar="N",
-        help="to read in all, prompts included (default: %(default)s)",
-    )
+    _add_training(train, "draft", RUNS / "work", RUNS / "draft", tokens=4_000_000, batch=512, rate=1.5e-3)
     train.add_argument(
         "--regression", type=within(float, 0, 1), default=0.0, metavar="X",
         help="share of the tokens spent on hidden-state regression (default: %(default)s)",
     )  # fmt: skip
-    train.add_argument(
-        "--batch", type=count, default=512, metavar="N",
-        help="tokens per step; few: the data is small and steps count (default: %(default)s)",
-    )  # fmt: skip
-    train.add_argument("--rate", type=RATE, default=1.5e-3, metavar="X", help="learning rate (default: %(default)s)")
-    train.add_argument(
-        "--seed", type=knob_number("seed"), default=1, metavar="N", help="of the order (default: %(default)s)"
-    )
 
     features = steps.add_parser("features", help="train an EAGLE-3 head on the same shards, and write it")
+    _add_training(features, "head", RUNS / "head-work", RUNS / "head", tokens=1_000_000, batch=1024, rate=1e-3)
     features.add_argument(
-        "--work",
-        type=Path,
-        default=RUNS / "head-work",
-        metavar="FOLDER",
-        help="of the checkpoint and the log (default: %(default)s)",
-    )
-    features.add_argument(
-        "--out", type=Path, default=RUNS / "head", metavar="FOLDER", help="of the written head (default: %(default)s)"
-    )
-    features.add_argument("--start", type=Path, metavar="HEAD", help="folder of a written head to go on from")
-    features.add_argument(
-        "--tokens",
-        type=count,
-        default=1_000_000,
-        metavar="N",
-        help="to read in all, prompts included (default: %(default)s)",
-    )
-    features.add_argument(
-        "--chain",
-        type=within(int, 1, 16),
-        default=4,
-        metavar="N",
+        "--chain", type=within(int, 1, 16), default=4, metavar="N",
         help="drafts in a row that are trained (default: %(default)s)",
-    )
+    )  # fmt: skip
     features.add_argument(
         "--alone", type=within(float, 0, 1), default=0.3, metavar="X",
         help="share of the tokens in which only the first of them is (default: %(default)s)",
@@ -140,13 +80,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--noise", type=within(float, 0, 10), default=0.05, metavar="X",
         help="on the states read, in units of their own spread (default: %(default)s)",
     )  # fmt: skip
-    features.add_argument(
-        "--batch", type=count, default=1024, metavar="N", help="tokens per step (default: %(default)s)"
-    )
-    features.add_argument("--rate", type=RATE, default=1e-3, metavar="X", help="learning rate (default: %(default)s)")
-    features.add_argument(
-        "--seed", type=knob_number("seed"), default=1, metavar="N", help="of weights and order (default: %(default)s)"
-    )
 
     evaluate = steps.add_parser("evaluate", help="agreement and rounds of a draft or a head on the held-out shards")
     evaluate.add_argument(
@@ -162,6 +95,42 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=8,
         metavar="K",
         help="tokens per round (default: %(default)s)",
+    )
+
+
+def _add_training(
+    parser: argparse.ArgumentParser, made: str, work: Path, out: Path, tokens: int, batch: int, rate: float
+) -> None:
+    """The options that both trainings have; made: what comes out."""
+    parser.add_argument(
+        "--work", type=Path, default=work, metavar="FOLDER", help="of the checkpoint and the log (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--out", type=Path, default=out, metavar="FOLDER", help=f"of the written {made} (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--start", type=Path, metavar=made.upper(), help=f"folder of a written {made} to go on from instead"
+    )
+    parser.add_argument(
+        "--tokens",
+        type=count,
+        default=tokens,
+        metavar="N",
+        help="to read in all, prompts included (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--batch", type=count, default=batch, metavar="N",
+        help="tokens per step; few: the data is small and steps count (default: %(default)s)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--rate",
+        type=within(float, 0, 1, above=True),
+        default=rate,
+        metavar="X",
+        help="learning rate (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--seed", type=knob_number("seed"), default=1, metavar="N", help="of weights and order (default: %(default)s)"
     )
 
 

@@ -78,7 +78,7 @@ class Sides:
         alone = not config.drafts
         self._pipeline = Pipeline(config.draft_length) if config.schedule == "pearl" and not alone else None
         self._pool = None
-        if (config.phrases or config.drafts_trees) and not alone:
+        if config.drafts_trees or (config.phrases and not alone):
             pair.target.check_branches()
         if (config.phrases or config.drafter == "model+phrases") and not alone:
             self._pool = PhrasePool(config.phrase_length, pair.stop_ids) if pool is None else pool
@@ -131,8 +131,8 @@ class Sides:
                 draft.add(token, None, "phrase pool", stop_ids)
             drafted = drafted.new_tensor(draft.ids)
         elif nodes:
-            logits, argmax, tree = verify_tree(target, seed, nodes)
-            for node in tree.path(int(argmax[0])):
+            logits, argmax, tree, path = verify_tree(target, seed, nodes)
+            for node in path:
                 draft.add(nodes[node].id, nodes[node].prob, "features", stop_ids)
             drafted = drafted.new_tensor(draft.ids)
         else:

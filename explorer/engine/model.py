@@ -141,9 +141,10 @@ class Context:
         Only for families in PLAIN.
         """
         start = next((place for place, column in enumerate(columns) if place != column), len(columns))
-        for layer in self._cache.layers:
+        moved = torch.tensor(columns[start:], dtype=torch.long)
+        for layer in self._cache.layers if start < len(columns) else ():
             for entries in (layer.keys, layer.values):  # [1, heads, length, d]
-                moved = torch.tensor(columns[start:], dtype=torch.long, device=entries.device)
+                moved = moved.to(entries.device)  # once, but where the layers are spread over devices
                 entries[:, :, held + start : held + len(columns)] = entries[:, :, held + moved]
         if self.tapped is not None:
             self.tapped = self.tapped[torch.tensor(columns, device=self.tapped.device)]

@@ -78,11 +78,13 @@ def _best(parents: list[int], ids: list[int], probs: list[float], paths: list[fl
     return [Node(numbers[parents[place]], ids[place], probs[place]) for place in chosen]
 
 
-def verify_tree(target: Context | PackedContext, seed: Tensor, nodes: Sequence[Node]) -> tuple[Tensor, Tensor, Tree]:
+def verify_tree(
+    target: Context | PackedContext, seed: Tensor, nodes: Sequence[Node]
+) -> tuple[Tensor, Tensor, Tree, tuple[int, ...]]:
     """Feed the last committed token [1] and the nodes behind it.
 
     Returns logits [1 + M, V] and their argmax [1 + M] of that token and the M nodes of the round's path (Tree.path), whose entries and
-    tapped states alone are kept; and the tree.
+    tapped states alone are kept; the tree, and that path [M].
     """
     held, device = target.length, seed.device
     ids = torch.tensor([node.id for node in nodes], device=device)
@@ -91,7 +93,8 @@ def verify_tree(target: Context | PackedContext, seed: Tensor, nodes: Sequence[N
     argmax = ranking.argmax(logits)
     first, *own = argmax.tolist()
     tree = Tree(*(tuple(column) for column in zip(*nodes)), tuple(own))
-    kept = [0, *(1 + place for place in tree.path(first))]
+    path = tree.path(first)
+    kept = [0, *(1 + place for place in path)]
     target.keep(held, kept)
     rows = torch.tensor(kept, device=device)
-    return logits[rows], argmax[rows], tree
+    return logits[rows], argmax[rows], tree, path

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from explorer.errors import UserError
-from explorer.options import DEVICE_HELP, PAIR_HELP, count, device, knob_number, named, shards, within
+from explorer.options import DEVICE_HELP, PAIR_HELP, add_collecting, count, device, knob_number, named, shards, within
 from explorer.prompts import CHECKABLE, EXAMPLES, HELD_OUT
 
 if TYPE_CHECKING:
@@ -51,21 +51,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     steps = parser.add_subparsers(dest="step", required=True, metavar="STEP")
 
     collect = steps.add_parser("collect", help="write the missing shards of labelled mismatches")
-    collect.add_argument(
-        "--shards", type=shards, default=range(30), metavar="START:STOP", help="numbers of the files (default: 0:30)"
+    add_collecting(
+        collect,
+        files=30,
+        rows=14,
+        of="prompts",
+        tokens=40,
+        seed=17,
+        exclude=(CHECKABLE, HELD_OUT, EXAMPLES / "prompts.jsonl"),
     )
-    collect.add_argument("--rows", type=count, default=14, metavar="N", help="prompts per shard (default: %(default)s)")
-    collect.add_argument(
-        "--max-new-tokens", type=knob_number("max_new_tokens"), default=40, metavar="N",
-        help="tokens of an answer, at most (default: %(default)s)",
-    )  # fmt: skip
-    collect.add_argument(
-        "--seed", type=knob_number("seed"), default=17, metavar="N", help="of the prompts (default: %(default)s)"
-    )
-    collect.add_argument(
-        "--exclude", type=Path, nargs="*", default=[CHECKABLE, HELD_OUT, EXAMPLES / "prompts.jsonl"], metavar="F",
-        help='JSON lines with a "prompt": prompts close to these are dropped (default: the checkable, the held-out and the example prompts)',
-    )  # fmt: skip
     collect.add_argument("--prompts", type=Path, metavar="F", help="JSON lines with answers, in place of made prompts")
 
     train = steps.add_parser("train", help="train a head on all shards there are but the first ones, and write it")

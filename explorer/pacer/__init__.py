@@ -7,7 +7,19 @@ from pathlib import Path
 
 from explorer.config import ENTROPY_MEASURES, knobs
 from explorer.files import write_whole
-from explorer.options import DEVICE_HELP, PAIR_HELP, count, device, dtype, knob_number, named, shards, whole, within
+from explorer.options import (
+    DEVICE_HELP,
+    PAIR_HELP,
+    add_collecting,
+    count,
+    device,
+    dtype,
+    knob_number,
+    named,
+    shards,
+    whole,
+    within,
+)
 from explorer.prompts import EXAMPLES, HELD_OUT
 
 LAYER = Path("runs/pacer/layer")
@@ -34,24 +46,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--rule", choices=("exact", "fly"), default="exact",
         help="whose outcome is collected; fly asks the target about branches too (default: %(default)s)",
     )  # fmt: skip
-    collect.add_argument(
-        "--shards", type=shards, default=range(40), metavar="START:STOP", help="numbers of the files (default: 0:40)"
-    )
-    collect.add_argument("--rows", type=count, default=32, metavar="N", help="prompts per shard (default: %(default)s)")
-    collect.add_argument(
-        "--max-new-tokens", type=knob_number("max_new_tokens"), default=96, metavar="N",
-        help="tokens of an answer, at most (default: %(default)s)",
-    )  # fmt: skip
-    collect.add_argument(
-        "--seed", type=knob_number("seed"), default=11, metavar="N", help="of the prompts (default: %(default)s)"
+    add_collecting(
+        collect, files=40, rows=32, of="prompts", tokens=96, seed=11, exclude=(HELD_OUT, EXAMPLES / "prompts.jsonl")
     )
     collect.add_argument(
         "--dtype", metavar="T", type=dtype, help="of the target while it writes (default: float32, on cuda bfloat16)"
     )
-    collect.add_argument(
-        "--exclude", type=Path, nargs="*", default=[HELD_OUT, EXAMPLES / "prompts.jsonl"], metavar="F",
-        help='JSON lines with a "prompt": prompts close to these are dropped (default: the held-out prompts and the examples)',
-    )  # fmt: skip
 
     ask = steps.add_parser("ask", help="make shards collected for the exact rule tell the outcome of the loose one too")
     ask.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="of the new shards")

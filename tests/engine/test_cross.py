@@ -9,13 +9,13 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from rounds import grid_rounds, ids_of_rounds
 
 from explorer.bench.rows import THEIR_ASSISTED, THEIR_PLAIN, row_name, their_rows
 from explorer.config import DecodeConfig
 from explorer.engine.cross import TAIL, CrossDrafter, CrossTokenizer, TextSide, common_prefix, complete, whole_text
 from explorer.engine.decode import Sides, decode
 from explorer.engine.draft import Draft
-from explorer.engine.grid import decode_grid
 from explorer.engine.pair import DraftSide, Pair, PairMismatch, check_same_vocabulary
 from explorer.engine.registry import UnknownPair, find_pair, public_name
 from explorer.engine.vocabulary import Vocabulary
@@ -277,13 +277,9 @@ def test_a_grid_comes_to_the_texts_of_separate_runs(crossed):
         for theta in (0.0, 0.2, 1.2)
         for window in (0, 1)
     ]
-    emitted = [[] for _ in configs]
-    for outcomes in decode_grid(pair, ids_of(pair), configs):
-        for members, round_ in outcomes:
-            for member in members:
-                emitted[member] += round_.emitted
-    for config, mine in zip(configs, emitted):
-        assert mine == [token for round_ in decode(pair, ids_of(pair), config) for token in round_.emitted]
+    rounds, _ = grid_rounds(pair, ids_of(pair), configs)
+    for config, mine in zip(configs, rounds):
+        assert ids_of_rounds(mine) == ids_of_rounds(decode(pair, ids_of(pair), config))
 
 
 def test_policies_that_score_tokens_are_refused(crossed):

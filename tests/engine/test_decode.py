@@ -5,6 +5,7 @@ import math
 
 import pytest
 import torch
+from rounds import stripped
 
 from explorer.config import DecodeConfig
 from explorer.engine.decode import decode
@@ -296,10 +297,6 @@ def test_padded_rows_are_never_chosen_or_counted(make_pair):
 
 
 # Runs beside and after each other ------------------------------------------------------------------------------------
-
-
-def stripped(rounds):
-    return [dataclasses.replace(round_, seconds=type(round_.seconds)()) for round_ in rounds]
 
 
 @pytest.mark.parametrize("temperature", [0.0, 0.9])

@@ -7,17 +7,16 @@ import json
 import pytest
 import torch
 from heads import CONFIG, PROMPT, ROWS
+from rounds import grid_rounds, stripped
 from safetensors.torch import save_file
 
 from explorer.config import ConfigError, DecodeConfig
 from explorer.engine.decode import decode
 from explorer.engine.eagle import is_head, read_head, taps_of
 from explorer.engine.features import FeatureModel
-from explorer.engine.grid import decode_grid
 from explorer.engine.pair import NoHead, Pair
 from explorer.engine.sampling import Sampler
 from explorer.engine.weights import WeightsError
-from explorer.trace import Seconds
 
 EXACT = DecodeConfig(rule="exact", drafter="features", draft_length=4, max_new_tokens=24)
 # What the public heads hold (the files of SafeAILab's and of SpecForge's heads), for d = 32, 4 heads, 2 key heads, MLP 48.
@@ -46,10 +45,6 @@ def folder(tmp_path):
     (tmp_path / "config.json").write_text(json.dumps(CONFIG))
     save_file(public_weights(), tmp_path / "model.safetensors")
     return tmp_path
-
-
-def stripped(rounds):
-    return [dataclasses.replace(round_, seconds=Seconds()) for round_ in rounds]
 
 
 # The layout ----------------------------------------------------------------------------------------------------------
@@ -197,11 +192,7 @@ def test_the_rounds_of_a_grid_are_those_of_separate_runs(headed):
         for theta in (0.0, 0.1, 0.3, 1.2)
         for window in (0, 1)
     ]
-    rounds = [[] for _ in configs]
-    for outcomes in decode_grid(pair, list(PROMPT), configs):
-        for members, round_ in outcomes:
-            for member in members:
-                rounds[member].append(round_)
+    rounds, _ = grid_rounds(pair, PROMPT, configs)
     for config, mine in zip(configs, rounds):
         assert stripped(mine) == stripped(decode(pair, list(PROMPT), config)), config
 

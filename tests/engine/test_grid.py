@@ -3,6 +3,7 @@
 import dataclasses
 
 import pytest
+from rounds import grid_rounds, stripped
 
 from explorer.config import ConfigError, DecodeConfig
 from explorer.engine.decode import decode
@@ -11,7 +12,6 @@ from explorer.engine.model import LanguageModel
 from explorer.engine.packed import PackedModel
 from explorer.engine.recorder import plain
 from explorer.prompts import PromptError
-from explorer.trace import Seconds
 
 SHAPES = (
     "llama", "qwen2", "mistral", "gemma3", "packed-llama", "packed-qwen2", "self-llama", "self-qwen2",
@@ -24,24 +24,9 @@ def grid(base=BASE, thetas=(0.0, 0.1, 0.2, 0.3, 0.5, 1.2), windows=(0, 1, 2, 3))
     return [dataclasses.replace(base, theta=theta, window=window) for theta in thetas for window in windows]
 
 
-def stripped(rounds):
-    return [dataclasses.replace(round_, seconds=Seconds()) for round_ in rounds]
-
-
-def walked(pair, configs, prompt=PROMPT):
-    """The rounds of every setting, and how many target passes it took to make all of them."""
-    rounds, passes = [[] for _ in configs], 0
-    for outcomes in decode_grid(pair, list(prompt), configs):
-        passes += 1
-        for members, round_ in outcomes:
-            for member in members:
-                rounds[member].append(round_)
-    return rounds, passes
-
-
 def check(pair, configs, prompt=PROMPT):
     """Every number of every round, not only the ids: a cache that holds another rounding would show in the entropies."""
-    rounds, passes = walked(pair, configs, prompt)
+    rounds, passes = grid_rounds(pair, prompt, configs)
     for config, mine in zip(configs, rounds):
         assert stripped(mine) == stripped(decode(pair, list(prompt), config)), config
     return rounds, passes
@@ -102,7 +87,7 @@ def test_every_way_of_drafting_shares_rounds(change, shape, make_pair):
 def test_stop_ids_end_branches_apart(shape, make_pair, with_stop_ids):
     """Stop ids that some texts reach early and others never."""
     pair = make_pair(shape)
-    rounds, _ = walked(pair, grid())
+    rounds, _ = grid_rounds(pair, PROMPT, grid())
     emitted = {token for mine in rounds for round_ in mine for token in round_.emitted}
     for token in sorted(emitted)[:4]:
         check(with_stop_ids(pair, token), grid())
@@ -116,7 +101,7 @@ def test_a_prompt_of_one_token(shape, make_pair):
 def test_settings_that_agree_cost_one_run(make_pair):
     pair, never = make_pair("packed-llama"), grid(thetas=(1.2,), windows=range(30))
     alone = list(decode(pair, list(PROMPT), never[0]))
-    assert walked(pair, never)[1] == len(alone)
+    assert grid_rounds(pair, PROMPT, never)[1] == len(alone)
 
 
 def test_sampling_is_refused(make_pair):
@@ -148,5 +133,5 @@ def test_one_live_cache_for_each_side(make_pair, monkeypatch):
     pair, opened = make_pair("packed-llama"), []
     original = PackedModel.open
     monkeypatch.setattr(PackedModel, "open", lambda self, *a: opened.append(self) or original(self, *a))
-    walked(pair, grid())
+    grid_rounds(pair, PROMPT, grid())
     assert opened == [pair.target, pair.draft]

@@ -5,11 +5,11 @@ import json
 
 import pytest
 import torch
+from rounds import grid_rounds, ids_of_rounds
 from safetensors.torch import load_file, save_file
 
 from explorer.config import DecodeConfig
 from explorer.engine.decode import decode
-from explorer.engine.grid import decode_grid
 from explorer.engine.judge_head import CARD, WEIGHTS, Card, JudgeHead, JudgeHeadError, attach, find, read_judge_head
 from explorer.engine.model import UnsupportedModel
 from explorer.engine.phrases import PhrasePool
@@ -81,14 +81,10 @@ def test_at_most_so_many_in_a_row_are_kept(make_pair, with_stop_ids, with_judge_
 def test_many_settings_at_once_are_those_of_single_runs(make_pair, with_stop_ids, with_judge_head):
     pair = with_judge_head(with_stop_ids(make_pair("llama", 0.08)))
     configs = [dataclasses.replace(BASE, **change) for change in ({}, {"judge_threshold": 0.3}, {"rule": "exact"})]
-    emitted = [[] for _ in configs]
-    for outcomes in decode_grid(pair, list(PROMPT), configs):
-        for members, round_ in outcomes:
-            for member in members:
-                emitted[member] += round_.emitted
-    alone = [[token for round_ in decode(pair, list(PROMPT), config) for token in round_.emitted] for config in configs]
-    assert emitted == alone
-    assert alone[1] != alone[2], "the head must have kept something"
+    rounds, _ = grid_rounds(pair, PROMPT, configs)
+    for config, mine in zip(configs, rounds):
+        assert ids_of_rounds(mine) == ids_of_rounds(decode(pair, list(PROMPT), config))
+    assert ids_of_rounds(rounds[1]) != ids_of_rounds(rounds[2]), "the head must have kept something"
 
 
 def test_a_target_without_a_head_is_refused_in_one_line(pair, make_pair, with_judge_head):

@@ -5,18 +5,18 @@ import dataclasses
 import pytest
 import torch
 from heads import PROMPT
+from rounds import grid_rounds, stripped
 
 from explorer.config import ConfigError, DecodeConfig
 from explorer.engine.decode import Sides, decode
 from explorer.engine.draft import Draft
 from explorer.engine.features import FeatureDrafter
-from explorer.engine.grid import decode_grid
 from explorer.engine.lengths import make_length_policy
 from explorer.engine.model import UnsupportedModel
 from explorer.engine.pack import pack
 from explorer.engine.sampling import Sampler
 from explorer.engine.trees import Node, grow
-from explorer.trace import Seconds, Trace, Tree
+from explorer.trace import Trace, Tree
 
 COUNT = 24
 TREE = DecodeConfig(rule="exact", drafter="features", draft_length=4, tree=12, tree_width=3, max_new_tokens=COUNT)
@@ -26,10 +26,6 @@ SHAPES = ["llama", "qwen2", "packed-llama", "packed-qwen2"]
 
 def ids_of(rounds) -> list[int]:
     return [token for round_ in rounds for token in round_.emitted]
-
-
-def stripped(rounds):
-    return [dataclasses.replace(round_, seconds=Seconds()) for round_ in rounds]
 
 
 # Growth --------------------------------------------------------------------------------------------------------------
@@ -296,11 +292,7 @@ def test_a_prompt_of_one_token_has_no_tree_at_first(headed, record):
 def test_loose_rules_judge_the_path_and_share_the_rounds_of_a_grid(rule, headed, record):
     pair = headed("packed-llama")
     configs = [dataclasses.replace(TREE, rule=rule, theta=theta, window=1, max_new_tokens=16) for theta in (0.0, 1.2)]
-    rounds = [[] for _ in configs]
-    for outcomes in decode_grid(pair, list(PROMPT), configs):
-        for members, round_ in outcomes:
-            for member in members:
-                rounds[member].append(round_)
+    rounds, _ = grid_rounds(pair, PROMPT, configs)
     for config, mine in zip(configs, rounds):
         trace = record(pair, PROMPT, config)
         assert stripped(mine) == stripped(trace.rounds)
