@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from explorer.errors import UserError
-from explorer.options import DEVICE_HELP, PAIR_HELP, add_collecting, count, device, knob_number, named, shards, within
+from explorer.options import DEVICE_HELP, PAIR_HELP, add_collecting, count, device, knob_number, named, within
 from explorer.prompts import CHECKABLE, EXAMPLES, HELD_OUT
 
 if TYPE_CHECKING:
