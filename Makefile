@@ -18,14 +18,14 @@ test-slow: $(VENV)/.test-ready
 	$(PY) -m pytest -m slow
 
 load: $(VENV)/.test-ready
-	$(PY) tests/load.py
+	$(PY) tests/tools/load.py
 
 fuzz: $(VENV)/.test-ready
-	$(PY) tests/fuzz.py
+	$(PY) tests/tools/fuzz.py
 
 # The newest release of every range in the requirements, in a virtual environment that is removed again.
 newest:
-	PYTHON=$(PYTHON) tests/newest.sh
+	PYTHON=$(PYTHON) tests/tools/newest.sh
 
 lint: $(VENV)/.test-ready
 	$(VENV)/bin/ruff check . && $(VENV)/bin/ruff format --check .

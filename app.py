@@ -26,7 +26,7 @@ except ModuleNotFoundError as error:
 
 def _lent_backend():
     """Weights are loaded while the Space starts: those of the variable EXPLORER_PAIRS (names, spaces between), else the default."""
-    from explorer.engine.registry import default_pair
+    from explorer.engine.models.registry import default_pair
     from explorer.ui.loan import LoanBackend
 
     names = os.environ.get("EXPLORER_PAIRS", default_pair()).split()

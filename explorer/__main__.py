@@ -14,15 +14,14 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from explorer import cases, distill, judging, pacer, terminal
+from explorer import cases
 from explorer.analysis.differences import table as differences_table
 from explorer.analysis.loosened import loosened, loosened_table
 from explorer.analysis.metrics import summarize
 from explorer.analysis.replay import first_change, replay, spans
-from explorer.config import PRESETS, RULE_KNOBS, ConfigError, DecodeConfig, knobs
-from explorer.errors import UserError, is_out_of_memory, not_installed
-from explorer.files import write_whole
-from explorer.options import (
+from explorer.cli import distill, pacer, terminal
+from explorer.cli import judge_head as judging
+from explorer.cli.options import (
     Parser,
     add_knob,
     add_layer,
@@ -38,6 +37,9 @@ from explorer.options import (
     whole,
     without_effect,
 )
+from explorer.config import PRESETS, RULE_KNOBS, ConfigError, DecodeConfig, knobs
+from explorer.errors import UserError, is_out_of_memory, not_installed
+from explorer.files import write_whole
 from explorer.pieces import text_of
 from explorer.prompts import HELD_OUT, check_prompt_text, read_prompts
 from explorer.trace import Baseline, Trace
@@ -294,7 +296,7 @@ def _run(args: argparse.Namespace) -> int:
     text = args.prompt if args.prompt is not None else _read_text(args.prompt_file)
     check_prompt_text(text)
     _check_writable(args.out)
-    from explorer.engine.registry import default_pair, find_pair, load_pair
+    from explorer.engine.models.registry import default_pair, find_pair, load_pair
 
     name = args.pair or default_pair(args.device)
     find_pair(name)  # an unknown one is refused before the long imports
@@ -310,7 +312,7 @@ def _run(args: argparse.Namespace) -> int:
     pair = load_pair(name, args.device, args.dtype, progress=say)
     prompt = pair.encode(text, config.raw_prompt)
     if config.needs_layer:
-        from explorer.pacer.shipped import attach, card_for, with_choice
+        from explorer.engine.drafters.pacer.shipped import attach, card_for, with_choice
 
         cards = attach(pair, args.pacer_layer)
         config = with_choice(config, cards, vars(args))
@@ -428,7 +430,7 @@ def _export(args: argparse.Namespace) -> int:
 
 
 def _pairs(args: argparse.Namespace) -> int:
-    from explorer.engine.registry import known_pairs
+    from explorer.engine.models.registry import known_pairs
 
     width = max(len(pair.name) for pair in known_pairs())
     for pair in known_pairs():
@@ -455,7 +457,7 @@ def _bench(args: argparse.Namespace) -> int:
 def _gpu_check(args: argparse.Namespace) -> int:
     _check_writable(args.out)
     _check_writable(args.run)
-    from explorer import gpu_check
+    from explorer.bench import gpu_check
 
     return gpu_check.main(args)
 
@@ -469,7 +471,7 @@ def _sweep(args: argparse.Namespace) -> int:
     for sentence in without_effect(given, base):
         print(f"note: {sentence}", file=sys.stderr)
     items = read_prompts(args.prompts)[: args.limit]
-    from explorer import sweep
+    from explorer.cli import sweep
 
     return sweep.main(args, base, items)
 

@@ -3,7 +3,7 @@
 Pure functions over small lists: this module knows booleans, entropies and probabilities, never models, text or torch.
 FLy is arXiv 2511.22972; `docs/papers.md` says where the paper's text, its released code and this project differ. The other
 loose rules and their sources are in `docs/comparators.md`. A rule is one function and its entry in LOOSE_RULES (its twin in
-assets/rule.js another), and its knobs in config.py.
+explorer/ui/web/core/rule.js another), and its knobs in config.py.
 """
 
 from __future__ import annotations
@@ -42,6 +42,21 @@ class Verdict(StrEnum):
     @property
     def is_rejected(self) -> bool:
         return self.value.startswith("rejected")
+
+
+# A letter for each verdict, in records of a run as text, on a terminal and in the page.
+LETTERS = {
+    Verdict.EXACT: "E",
+    Verdict.DEFERRED: "D",
+    Verdict.RELAXED: "L",
+    Verdict.STOP: "S",
+    Verdict.GATE: "G",
+    Verdict.WINDOW: "W",
+    Verdict.EDGE: "F",
+    Verdict.LIMIT: "T",
+    Verdict.REJECTED: "R",
+    Verdict.DISCARDED: "·",
+}
 
 
 class MissingEvidence(ValueError):

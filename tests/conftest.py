@@ -14,6 +14,7 @@ os.environ["CUDA_VISIBLE_DEVICES"] = ""
 os.environ["OMP_NUM_THREADS"] = "1"
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
 os.environ["HF_HUB_OFFLINE"] = "1"
+os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
 
 import hypothesis
 import pytest
@@ -104,7 +105,7 @@ def tiny_pair(shape: str = "llama", noise: float | None = None, seed: int = 0):
     """
     import torch
 
-    from explorer.engine.pair import Pair
+    from explorer.engine.models.pair import Pair
 
     torch.set_num_threads(1)
     layout, _, family = shape.rpartition("-")
@@ -166,7 +167,7 @@ def with_judge_head():
     def build(pair):
         import torch
 
-        from explorer.engine.judge_head import JudgeHead
+        from explorer.engine.verification.judge_head import JudgeHead
 
         judged = copy.copy(pair)
         weight = torch.randn(pair.target.width, generator=torch.Generator().manual_seed(3))
@@ -197,7 +198,7 @@ def plain_greedy_ids():
 @pytest.fixture(scope="session")
 def real_pair():
     """The embedded pair; the first use downloads and converts its weights."""
-    from explorer.engine.registry import default_pair, load_pair
+    from explorer.engine.models.registry import default_pair, load_pair
 
     return load_pair(default_pair(), device="cpu")
 

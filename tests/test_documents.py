@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[1]
 PAGES = [
     ROOT / "README.md",
     *sorted((ROOT / "docs").glob("*.md")),
-    *sorted((ROOT / "assets").glob("*/*/README.md")),
+    *sorted((ROOT / "assets").glob("weights/*/*/README.md")),
     ROOT / "examples" / "runs" / "README.md",
 ]
 WRITERS = sorted((ROOT / "explorer").rglob("*.py"))
@@ -36,7 +36,8 @@ def test_every_command_can_be_typed(page):
 def test_commands_are_found():
     assert sum(len(commands_of(page)) for page in PAGES) > 30
     assert all(
-        commands_of(ROOT / "assets" / "pacer" / name / "README.md") for name in ("smollm2-135m", "smollm2-135m-fly")
+        commands_of(ROOT / "assets" / "weights" / "pacer" / name / "README.md")
+        for name in ("smollm2-135m", "smollm2-135m-fly")
     )
 
 
@@ -64,8 +65,8 @@ PACER = (ROOT / "docs" / "pacer.md").read_text(encoding="utf-8")
     ("layer", "before"), [("qwen2_5-coder-1_5b", ""), ("smollm2-135m", "exact: "), ("smollm2-135m-fly", "fly: ")]
 )
 def test_the_figures_of_layers_are_those_of_their_cards(layer, before):
-    metrics = read(f"assets/pacer/{layer}/card.json")["metrics"]
-    readme = (ROOT / "assets" / "pacer" / layer / "README.md").read_text(encoding="utf-8")
+    metrics = read(f"assets/weights/pacer/{layer}/card.json")["metrics"]
+    readme = (ROOT / "assets" / "weights" / "pacer" / layer / "README.md").read_text(encoding="utf-8")
     rows = {
         "the layer": "",
         "the draft's own probability": "_probs",

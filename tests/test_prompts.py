@@ -5,9 +5,9 @@ from collections import Counter
 
 import pytest
 
-from explorer.distill.prompts import Exclusion
 from explorer.errors import UserError
 from explorer.prompts import CHECKABLE, EXAMPLES, HELD_OUT, PromptItem, read_prompts, typed_prompts
+from explorer.training.distill.prompts import Exclusion
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from explorer.bench.lines import drafts_that_differ, kind_table, line, notes, table
+from explorer.bench.pacer_rows import adaptive_rows, read_row
 from explorer.bench.rows import (
     PLAIN,
     choose,
@@ -27,13 +28,12 @@ from explorer.bench.rows import (
     their_rows,
 )
 from explorer.config import DecodeConfig
-from explorer.engine.model import LanguageModel
-from explorer.engine.pair import Pair
-from explorer.engine.registry import default_pair, load_pair
+from explorer.engine.drafters.pacer.shipped import attach
+from explorer.engine.models.model import LanguageModel
+from explorer.engine.models.pair import Pair
+from explorer.engine.models.registry import default_pair, load_pair
 from explorer.errors import UserError
 from explorer.files import write_whole
-from explorer.pacer.rows import adaptive_rows, read_row
-from explorer.pacer.shipped import attach
 from explorer.prompts import PromptItem
 
 

@@ -18,15 +18,15 @@ from pathlib import Path
 import torch
 from transformers import AutoModelForCausalLM, PreTrainedModel, Qwen2Config
 
-from explorer.analysis.cost import RoundTimes
 from explorer.analysis.markdown import markdown_table
-from explorer.engine import loading
-from explorer.engine.fixed import FixedModel
-from explorer.engine.model import LanguageModel
-from explorer.engine.pair import device_name
+from explorer.engine.models import loading
+from explorer.engine.models.fixed import FixedModel
+from explorer.engine.models.model import LanguageModel
+from explorer.engine.models.pair import device_name
 from explorer.engine.timing import median_seconds
 from explorer.errors import UserError
 from explorer.prompts import EXAMPLES
+from explorer.sweep.cost import RoundTimes
 from explorer.trace import Seconds, Trace
 
 CONTEXT = 160  # tokens held before a timed forward

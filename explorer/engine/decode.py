@@ -10,22 +10,22 @@ import torch
 
 from explorer.config import DecodeConfig
 from explorer.engine import ranking
-from explorer.engine.cross import CrossDrafter, CrossTokenizer, TextSide
-from explorer.engine.draft import Draft, Drafter, ModelDrafter
-from explorer.engine.features import FeatureDrafter
-from explorer.engine.lengths import LengthPolicy, make_length_policy
-from explorer.engine.lookup import LookupDrafter, LookupModelDrafter
-from explorer.engine.measure import measure
-from explorer.engine.model import Context
-from explorer.engine.packed import PackedContext
-from explorer.engine.pair import Pair
-from explorer.engine.pearl import Pipeline
-from explorer.engine.phrase_drafter import PhraseDrafter
-from explorer.engine.phrases import PhrasePool
+from explorer.engine.drafters.cross import CrossDrafter, CrossTokenizer, TextSide
+from explorer.engine.drafters.draft import Draft, Drafter, ModelDrafter
+from explorer.engine.drafters.features import FeatureDrafter
+from explorer.engine.drafters.lengths import LengthPolicy, make_length_policy
+from explorer.engine.drafters.lookup import LookupDrafter, LookupModelDrafter
+from explorer.engine.drafters.pearl import Pipeline
+from explorer.engine.drafters.phrase_drafter import PhraseDrafter
+from explorer.engine.drafters.phrases import PhrasePool
+from explorer.engine.drafters.trees import Node, verify_tree
+from explorer.engine.models.model import Context
+from explorer.engine.models.packed import PackedContext
+from explorer.engine.models.pair import Pair
 from explorer.engine.sampling import Sampler
-from explorer.engine.suffixes import candidates, verify_suffixes
 from explorer.engine.timing import wait
-from explorer.engine.trees import Node, verify_tree
+from explorer.engine.verification.measure import measure
+from explorer.engine.verification.suffixes import candidates, verify_suffixes
 from explorer.prompts import PromptError
 from explorer.stops import StopRule
 from explorer.trace import Block, Branch, Round, Row, Seconds, Tree, judge_rows, longest

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from explorer.config import DecodeConfig
-from explorer.engine.pair import Pair
+from explorer.engine.models.pair import Pair
 from explorer.stops import Stop, StopRule
 from explorer.trace import Baseline, Prompt, Round, Trace, mentioned_ids
 

@@ -14,13 +14,13 @@ from explorer.config import DecodeConfig
 from explorer.trace import Baseline, Prompt, Round
 
 if TYPE_CHECKING:
-    from explorer.analysis.sweep import Measured, PromptRuns, Sweep
-    from explorer.engine.pair import Pair
+    from explorer.engine.models.pair import Pair
+    from explorer.engine.models.registry import KnownPair
     from explorer.engine.recorder import Recorder
-    from explorer.engine.registry import KnownPair
-    from explorer.pacer.course import Plan
-    from explorer.pacer.progress import Choosing, Epoch, Shard, Step, Trained
     from explorer.prompts import PromptItem
+    from explorer.sweep.record import Measured, PromptRuns, Sweep
+    from explorer.training.pacer.course import Plan
+    from explorer.training.pacer.progress import Choosing, Epoch, Shard, Step, Trained
 
 Result = TypeVar("Result")
 WARM = 12  # tokens
@@ -43,7 +43,7 @@ class Backend:
 
     def pairs(self) -> tuple[KnownPair, ...]:
         """The pairs a visitor can choose, the default first."""
-        from explorer.engine.registry import known_pairs
+        from explorer.engine.models.registry import known_pairs
 
         return known_pairs()
 
@@ -84,7 +84,7 @@ class Backend:
         self, base: DecodeConfig, thetas: Sequence[float], windows: Sequence[int], draft_lengths: Sequence[int]
     ) -> tuple[DecodeConfig, ...]:
         """The points of a sweep, plain greedy first."""
-        from explorer.sweep import sweep_points
+        from explorer.sweep.runner import sweep_points
 
         return sweep_points(base, thetas, windows, draft_lengths)
 
@@ -103,7 +103,7 @@ class Backend:
         pair: Pair, items: Sequence[PromptItem], points: Sequence[DecodeConfig]
     ) -> Generator[PromptRuns | int]:
         """As `sweep`, on the calling thread."""
-        from explorer.sweep import sweep_prompts, tasks
+        from explorer.sweep.runner import sweep_prompts, tasks
 
         passes = 0
         for one in sweep_prompts(pair, tasks(pair, items, points), points):
@@ -113,7 +113,7 @@ class Backend:
     @staticmethod
     def measure_steps(pair: Pair, sweep: Sweep, points: Sequence[int]) -> Generator[tuple[Measured, ...] | int]:
         """As `measure`, on the calling thread."""
-        from explorer.sweep import run_again, tasks
+        from explorer.sweep.runner import run_again, tasks
 
         rounds = 0
         todo = tasks(pair, [prompt.item for prompt in sweep.prompts], sweep.points)
@@ -124,21 +124,21 @@ class Backend:
     def course(
         self, pair: Pair, plan: Plan, data: Path, layer: Path
     ) -> Iterator[float | Shard | Epoch | Step | Choosing | Trained | None]:
-        """Collect for a pair and train a layer (explorer/pacer/course.py), None while a step of it runs."""
-        from explorer.pacer.course import course
+        """Collect for a pair and train a layer (explorer/training/pacer/course.py), None while a step of it runs."""
+        from explorer.training.pacer.course import course
 
         return self._stepwise(course(pair, plan, data, layer))
 
     def plan(self, shards: int, rows: int, tokens: int, **recipe: Any) -> Plan:
         """What to collect and how to train."""
-        from explorer.pacer.course import Plan
-        from explorer.pacer.train import Recipe
+        from explorer.training.pacer.course import Plan
+        from explorer.training.pacer.train import Recipe
 
         return Plan(shards, rows, tokens, Recipe(**recipe))
 
     def with_layer(self, pair: Pair, folder: Path) -> Generator[str, None, Pair]:
         """The pair steered by the layer of a folder, for one run; the pair others use stays as it is."""
-        from explorer.pacer.shipped import with_layer
+        from explorer.engine.drafters.pacer.shipped import with_layer
 
         return (yield from _wait(self._worker.submit(with_layer, pair, folder)))
 
@@ -172,8 +172,8 @@ class Backend:
 
     def _load(self, name: str, progress: Callable[[str], None]) -> Pair:
         if self._pair is None or self._name != name:
-            from explorer.engine.registry import load_pair
-            from explorer.pacer.shipped import attach
+            from explorer.engine.drafters.pacer.shipped import attach
+            from explorer.engine.models.registry import load_pair
 
             self._pair = None
             self._pair, self._name = load_pair(name, progress=progress), name

@@ -9,7 +9,8 @@ from typing import Any
 import gradio as gr
 
 from explorer.config import PRESETS, RULE_KNOBS, ConfigError, DecodeConfig, Knob
-from explorer.ui import rail, texts
+from explorer.ui import rail
+from explorer.ui.catalogue import en as texts
 from explorer.ui.languages import say
 from explorer.ui.scripts import CHOICE_LABELS, page_knobs
 

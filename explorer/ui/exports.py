@@ -1,4 +1,4 @@
-"""What is kept of a run as files: its rounds as CSV, and one page that needs no server. Pure; twin of assets/export.js.
+"""What is kept of a run as files: its rounds as CSV, and one page that needs no server. Pure; twin of explorer/ui/web/saved/export.js.
 
 The page holds the same scripts and styles as the app and the text of the run as data. A strict Content-Security-Policy lets
 nothing in it but our own script run, and nothing be fetched.
@@ -15,10 +15,10 @@ from collections.abc import Iterator
 from explorer.analysis.spreadsheet import csv_table
 from explorer.pieces import pieces_of
 from explorer.trace import Round, Trace
-from explorer.ui import texts
-from explorer.ui.lines import PHASES, question, short
+from explorer.ui.catalogue import en as texts
 from explorer.ui.recordings import run_text, title_of
 from explorer.ui.scripts import function, source, styles
+from explorer.wire import PHASES, question, short
 
 CSV_HEAD = (
     "round", "drafted", "verified", "kept", "emitted", "verdicts", "own", "cut", "cut_entropy_normalized", "cut_entropy_top3", "text",
@@ -72,4 +72,4 @@ def page(trace: Trace, title: str | None = None, nonce: str | None = None) -> st
         "record": trace.dumps().translate(_UNSAFE),  # in JSON such characters stand in strings only
     }
     # One pass, so that no value is read as a placeholder.
-    return re.sub(r"%\{(\w+)\}", lambda match: values[match.group(1)], source("alone.html"))
+    return re.sub(r"%\{(\w+)\}", lambda match: values[match.group(1)], source("saved/alone.html"))

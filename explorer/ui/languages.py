@@ -14,7 +14,8 @@ import gradio as gr
 from gradio.context import LocalContext
 
 from explorer.config import PRESETS
-from explorer.ui import texts, texts_ko
+from explorer.ui.catalogue import en as texts
+from explorer.ui.catalogue import ko as texts_ko
 from explorer.ui.scripts import page_knobs
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "prompts.jsonl"

@@ -17,13 +17,13 @@ from explorer.config import DecodeConfig
 from explorer.errors import UserError, is_out_of_memory
 from explorer.prompts import PromptItem
 from explorer.trace import Prompt, Provenance, Round
-from explorer.ui import texts
 from explorer.ui.backend import WARM, Backend
+from explorer.ui.catalogue import en as texts
 
 if TYPE_CHECKING:
-    from explorer.analysis.sweep import Measured, PromptRuns, Sweep
-    from explorer.engine.pair import Pair
-    from explorer.engine.registry import KnownPair
+    from explorer.engine.models.pair import Pair
+    from explorer.engine.models.registry import KnownPair
+    from explorer.sweep.record import Measured, PromptRuns, Sweep
 
 LONGEST = 120  # seconds asked for at most, which is what a visitor without an account has in a day
 SWEEP = 60  # seconds of a sweep: who asks for more than is left of the day's is refused
@@ -64,8 +64,8 @@ class LoanBackend(Backend):
 
         names: of the pairs, the default first. They are loaded now, on this thread; raises what load_pair raises.
         """
-        from explorer.engine.registry import find_pair, load_pair
-        from explorer.pacer.shipped import attach
+        from explorer.engine.drafters.pacer.shipped import attach
+        from explorer.engine.models.registry import find_pair, load_pair
 
         super().__init__()
         self._known = tuple(find_pair(name) for name in names)

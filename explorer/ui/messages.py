@@ -12,7 +12,9 @@ from collections.abc import Iterator
 from functools import cache
 from types import ModuleType
 
-from explorer.ui import messages_ko, texts, texts_ko
+from explorer.ui.catalogue import en as texts
+from explorer.ui.catalogue import ko as texts_ko
+from explorer.ui.catalogue import messages_ko
 from explorer.ui.languages import language
 from explorer.ui.scripts import page_knobs
 

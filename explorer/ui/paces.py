@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from explorer.analysis.pace import Pace
+from explorer.sweep.pace import Pace
 from explorer.ui.messages import words
 from explorer.ui.recordings import Recording
 

@@ -9,10 +9,10 @@ from typing import Any
 import gradio as gr
 
 from explorer.config import PRESETS, RULE_KNOBS, DecodeConfig
-from explorer.ui import callbacks as cb
-from explorer.ui import rail, texts
+from explorer.ui import rail
 from explorer.ui.backend import Backend
-from explorer.ui.compare import compare_tab
+from explorer.ui.catalogue import en as texts
+from explorer.ui.compare.layout import compare_tab
 from explorer.ui.controls import (
     ADVANCED,
     Explore,
@@ -24,14 +24,15 @@ from explorer.ui.controls import (
     preset_control,
     prompt_control,
 )
+from explorer.ui.explore import handlers as cb
 from explorer.ui.languages import examples, say
-from explorer.ui.learn import CHOSEN, ENTER, TELL, learn_tab, lesson_slot
+from explorer.ui.learn.layout import CHOSEN, ENTER, TELL, learn_tab, lesson_slot
 from explorer.ui.links import LOOSE_KNOBS, SCRIPT, link_controls
 from explorer.ui.paces import Paces
 from explorer.ui.recordings import Recording, recordings
 from explorer.ui.runview import run_view
 from explorer.ui.train import train_tab
-from explorer.ui.tune import tune_tab
+from explorer.ui.tune.layout import tune_tab
 from explorer.ui.visitors import Visitors
 from explorer.ui.warmup import Warmup
 

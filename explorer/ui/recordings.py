@@ -7,11 +7,11 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from explorer import wire as lines
 from explorer.config import DecodeConfig
 from explorer.errors import UserError
 from explorer.trace import Trace
-from explorer.ui import lines
-from explorer.ui.report import end_event
+from explorer.ui.explore.report import end_event
 
 log = logging.getLogger(__name__)
 

@@ -8,45 +8,48 @@ from functools import cache
 from pathlib import Path
 
 from explorer.config import ENTROPY_MAXIMUM, RULE_KNOBS, THETA_OF_MEASURE, Knob, knobs
-from explorer.terminal import LETTERS
 from explorer.trace import EVIDENCE
-from explorer.ui import messages_ko, texts, texts_ko, texts_learn, texts_learn_ko
-from explorer.verdicts import LOOSE_RULES
+from explorer.ui.catalogue import en as texts
+from explorer.ui.catalogue import ko as texts_ko
+from explorer.ui.catalogue import lesson_en as texts_learn
+from explorer.ui.catalogue import lesson_ko as texts_learn_ko
+from explorer.ui.catalogue import messages_ko
+from explorer.verdicts import LETTERS, LOOSE_RULES
 
-ASSETS = Path(__file__).parents[2] / "assets"
+WEB = Path(__file__).parent / "web"
 PURE = (
-    "rule.js",
-    "run.js",
-    "replay.js",
-    "tree.js",
-    "figures.js",
-    "link.js",
-    "export.js",
-    "told.js",
-    "steps.js",
+    "core/rule.js",
+    "core/run.js",
+    "core/replay.js",
+    "core/tree.js",
+    "core/figures.js",
+    "saved/link.js",
+    "saved/export.js",
+    "core/told.js",
+    "learn/steps.js",
 )  # know no page: they also run under node
 SCRIPTS = (
     *PURE,
-    "dom.js",
-    "progress.js",
-    "strip.js",
-    "card.js",
-    "treeview.js",
-    "lanes.js",
-    "scrubber.js",
-    "gauges.js",
-    "whatif.js",
-    "summary.js",
-    "rounds.js",
-    "controls.js",
-    "thresholds.js",
-    "picture.js",
-    "share.js",
-    "lesson.js",
-    "view.js",
+    "core/dom.js",
+    "core/progress.js",
+    "explore/strip.js",
+    "explore/card.js",
+    "explore/treeview.js",
+    "explore/lanes.js",
+    "explore/scrubber.js",
+    "explore/gauges.js",
+    "explore/whatif.js",
+    "explore/summary.js",
+    "explore/rounds.js",
+    "explore/controls.js",
+    "explore/thresholds.js",
+    "saved/picture.js",
+    "saved/share.js",
+    "learn/lesson.js",
+    "explore/view.js",
 )
-VIEW_STYLES = ("view.css", "lanes.css", "tree.css", "charts.css", "share.css")
-STYLES = tuple(ASSETS / name for name in ("page.css", *VIEW_STYLES, "tune.css", "lesson.css"))
+VIEW_STYLES = ("explore/view.css", "explore/lanes.css", "explore/tree.css", "explore/charts.css", "saved/share.css")
+STYLES = tuple(WEB / name for name in ("page.css", *VIEW_STYLES, "tune/tune.css", "learn/lesson.css"))
 
 # Where the labels of a knob's choices stand, in texts.py as a table and in texts_ko.PAGE under its name.
 CHOICE_LABELS = {
@@ -58,7 +61,7 @@ CHOICE_LABELS = {
     "schedule": "SCHEDULE_LABELS",
 }
 VIEW_TEXTS = ((texts.VIEW, texts_learn.LESSON), (texts_ko.VIEW, texts_learn_ko.LESSON))
-PARAMETERS = "element, props, trigger, watch"  # what Gradio gives a script; see assets/alone.html for a page without it
+PARAMETERS = "element, props, trigger, watch"  # what Gradio gives a script; see explorer/ui/web/saved/alone.html for a page without it
 IMPORT_LIMIT = 16 * 2**20  # bytes of a trace that the page opens: a run of the largest budget has about five million
 
 
@@ -84,7 +87,7 @@ def constants() -> str:
         "KNOBS": {knob.name: _limits(knob) for knob in page_knobs()},
         "IMPORT_LIMIT": IMPORT_LIMIT,
         "NOTES": messages_ko.NOTES,
-        "PAGE": source("alone.html"),
+        "PAGE": source("saved/alone.html"),
         "STYLES": styles(),
     }
     return "\n".join([declared(shared), spoken(*(view | {"lesson": lesson} for view, lesson in VIEW_TEXTS))])
@@ -132,12 +135,12 @@ def page_knobs() -> tuple[Knob, ...]:
 
 def styles() -> str:
     """The styles of a page without Gradio."""
-    return "\n".join(source(name) for name in ("alone.css", *VIEW_STYLES))
+    return "\n".join(source(name) for name in ("saved/alone.css", *VIEW_STYLES))
 
 
 def source(name: str) -> str:
-    """The text of one file of assets/."""
-    return (ASSETS / name).read_text(encoding="utf-8")
+    """The text of one file of web/."""
+    return (WEB / name).read_text(encoding="utf-8")
 
 
 def _limits(knob: Knob) -> dict[str, object]:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import gradio as gr
 
 from explorer.config import knobs
-from explorer.ui import texts, texts_ko, training
+from explorer.ui import training
 from explorer.ui.backend import Backend
+from explorer.ui.catalogue import en as texts
+from explorer.ui.catalogue import ko as texts_ko
 from explorer.ui.controls import Explore, control, pair_control
 from explorer.ui.languages import say
 from explorer.ui.scripts import source, spoken
 
-SCRIPTS = ("dom.js", "progress.js", "summary.js", "train.js")
+SCRIPTS = ("core/dom.js", "core/progress.js", "explore/summary.js", "train/train.js")
 QUIET = {"show_progress": "hidden", "api_visibility": "private"}
 LIVE = {"queue": False, "trigger_mode": "always_last", **QUIET}  # of controls that move
 # One training at a time; runs of other visitors come between its steps, they do not wait for its end.

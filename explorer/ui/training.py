@@ -15,19 +15,19 @@ import gradio as gr
 
 from explorer.config import POLICY_DEFAULTS, DecodeConfig
 from explorer.errors import UserError
-from explorer.pacer.progress import Choosing, Epoch, Shard, Step, Trained
-from explorer.ui import texts
+from explorer.training.pacer.progress import Choosing, Epoch, Shard, Step, Trained
 from explorer.ui.backend import Backend
-from explorer.ui.callbacks import OwnLayer, Session, failure, long_step, message_of, note, refusal
+from explorer.ui.catalogue import en as texts
 from explorer.ui.controls import config_of
-from explorer.ui.lines import line, short
+from explorer.ui.explore.handlers import OwnLayer, Session, failure, long_step, message_of, note, refusal
 from explorer.ui.messages import told, words
 from explorer.ui.scripts import page_knobs
+from explorer.wire import line, short
 
 ROWS = 16  # texts of a shard; the first shard is held out
 # Lowest, highest and first value of what a visitor may ask for; the command line has no limits.
 LIMITS = {"shards": (2 * ROWS, 8 * ROWS, 4 * ROWS), "tokens": (16, 96, 48), "epochs": (1, 24, 12)}
-LOWEST_THETA, HIGHEST_THETA = 0.02, 1.0  # below, the target is not asked what follows (explorer/pacer/data.py)
+LOWEST_THETA, HIGHEST_THETA = 0.02, 1.0  # below, the target is not asked what follows (explorer/training/pacer/data.py)
 RATE, BATCH = 3e-4, 8  # little data makes few steps: larger and more of them than the command makes
 PROGRESS_SECONDS = 0.25  # between two messages to the browser
 # What "use it now" sets in Explore: these from the rule it was trained for, these from the choice of the replay.
@@ -178,7 +178,7 @@ class Training:
         return sorted((session.folder / asked.data).glob("shard-*")) if session.folder else []
 
     def _events(self, session: TrainSession, asked: Form) -> Iterator[str]:
-        """The lines of a training as they come about. The keys are read by assets/train.js."""
+        """The lines of a training as they come about. The keys are read by explorer/ui/web/train/train.js."""
         folder = session.folder
         yield line({"phase": "loading"})
         pair = yield from long_step(session, self._backend.load(asked.pair), "loading")

@@ -8,7 +8,7 @@ from time import sleep
 
 from explorer.errors import UserError
 from explorer.ui.backend import Backend
-from explorer.ui.callbacks import readiness_html
+from explorer.ui.explore.handlers import readiness_html
 
 
 class Warmup:

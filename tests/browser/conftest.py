@@ -2,13 +2,9 @@
 
 import json
 import os
-import sys
 from pathlib import Path
 
 import pytest
-
-os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
-sys.path.insert(0, str(Path(__file__).parents[1] / "ui"))
 
 CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
 # The page is done when its height has stood still: until then a place on the screen is where something was.

@@ -3,7 +3,8 @@
 import pytest
 from scripted import STORY, ScriptedBackend
 
-from explorer.ui import texts_learn, texts_learn_ko
+from explorer.ui.catalogue import lesson_en as texts_learn
+from explorer.ui.catalogue import lesson_ko as texts_learn_ko
 from explorer.ui.recordings import RUNS, recordings
 
 pytestmark = pytest.mark.browser

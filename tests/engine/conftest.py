@@ -2,7 +2,7 @@ import pytest
 import torch
 from heads import guessing_head
 
-from explorer.engine.pair import Pair
+from explorer.engine.models.pair import Pair
 
 
 @pytest.fixture(scope="session")

@@ -9,8 +9,8 @@ from rounds import stripped
 
 from explorer.config import DecodeConfig
 from explorer.engine.decode import decode
-from explorer.engine.model import LanguageModel
-from explorer.engine.packed import PackedContext, PackedModel
+from explorer.engine.models.model import LanguageModel
+from explorer.engine.models.packed import PackedContext, PackedModel
 from explorer.engine.recorder import plain
 from explorer.prompts import PromptError
 from explorer.trace import Baseline, Trace
@@ -349,7 +349,7 @@ def test_closing_midway_frees_the_caches(rule, shape, make_pair, opened):
 
 def test_a_failure_midway_frees_the_caches(make_pair, opened, monkeypatch):
     """Out of memory in one run must not keep the memory of that run."""
-    from explorer.engine.model import Context
+    from explorer.engine.models.model import Context
 
     running = decode(make_pair("llama"), list(PROMPT), EXACT)
     next(running)

@@ -13,8 +13,8 @@ import torch
 
 from explorer.config import DecodeConfig
 from explorer.engine.decode import decode
-from explorer.engine.phrases import PhrasePool
-from explorer.engine.registry import default_pair, load_pair
+from explorer.engine.drafters.phrases import PhrasePool
+from explorer.engine.models.registry import default_pair, load_pair
 
 pytestmark = pytest.mark.real
 

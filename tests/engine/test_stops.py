@@ -83,7 +83,7 @@ def test_no_stop_id_at_all(endless):
 
 def test_stop_ids_come_from_every_place_that_names_some(make_model, tokenizer):
     """Llama 3.1 lists several in its generation settings and one in its config."""
-    from explorer.engine.pair import Pair
+    from explorer.engine.models.pair import Pair
 
     target, draft = make_model("llama", 0), make_model("llama", 1)
     target.generation_config.eos_token_id = [7, 8]

@@ -1,14 +1,6 @@
-"""What crosses the layers: the scripted pair, the load's visitors and the fuzzer's readers are imported by name."""
-
-import os
-import sys
-from pathlib import Path
+"""What several of these tests need."""
 
 import pytest
-
-os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
-for folder in (Path(__file__).parents[1], Path(__file__).parents[1] / "ui"):
-    sys.path.insert(0, str(folder))
 
 
 @pytest.fixture(scope="session")

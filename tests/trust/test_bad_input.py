@@ -14,9 +14,9 @@ from scripted import STORY, Script, ScriptedBackend, Step, make_trace
 
 from explorer.config import knobs
 from explorer.errors import UserError
-from explorer.ui import callbacks as cb
 from explorer.ui.controls import page_knobs
-from explorer.ui.typed import typed_pair
+from explorer.ui.explore import handlers as cb
+from explorer.ui.explore.typed import typed_pair
 
 TRACE = make_trace().to_json()
 
@@ -332,7 +332,7 @@ def test_out_of_memory_says_what_to_lower_and_the_page_goes_on(error):
 
 @pytest.mark.parametrize("error", list(out_of_memory()), ids=lambda error: type(error).__name__)
 def test_out_of_memory_on_the_command_line_is_one_line(error, command, saved, monkeypatch):
-    from explorer.engine.packed import PackedContext
+    from explorer.engine.models.packed import PackedContext
 
     def no_room(*_, **__):
         raise error

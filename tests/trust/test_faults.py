@@ -1,7 +1,7 @@
 """Faults around a run: full disks, folders that cannot be written, damaged files. A clear message, and nothing half done.
 
 Downloads and conversions: tests/engine/test_weights.py; folders of weights: tests/engine/test_pair.py; killed training:
-tests/pacer/test_train.py, tests/test_distill.py; damaged collections: tests/pacer/test_damaged_data.py.
+tests/training/pacer/test_train.py, tests/training/test_distill.py; damaged collections: tests/training/pacer/test_damaged_data.py.
 """
 
 import errno
@@ -14,11 +14,11 @@ import pytest
 from load import form_of
 from scripted import STORY, ScriptedBackend, make_trace
 
-from explorer.engine import registry, weights
-from explorer.engine.weights import RegistryModel, WeightsError
+from explorer.engine.models import registry, weights
+from explorer.engine.models.weights import RegistryModel, WeightsError
 from explorer.files import write_whole
 from explorer.trace import Trace
-from explorer.ui import callbacks as cb
+from explorer.ui.explore import handlers as cb
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Damaged and hostile input: every reader returns or refuses, and nothing that comes from outside is run (tests/fuzz.py)."""
+"""Damaged and hostile input: every reader returns or refuses, and nothing that comes from outside is run (tests/tools/fuzz.py)."""
 
 import json
 import pickle
@@ -11,13 +11,13 @@ from node import run_script
 from scripted import Script, Step, make_trace
 
 from explorer.config import knobs
-from explorer.distill.checkpoint import read_checkpoint
-from explorer.engine.registry import load_pair
+from explorer.engine.drafters.pacer.card import CardError, load
+from explorer.engine.models.registry import load_pair
 from explorer.errors import UserError
-from explorer.pacer.card import CardError, load
-from explorer.pacer.data import read_settings, read_shard
 from explorer.schema import SchemaError, parse_json
 from explorer.trace import MAX_TEXT_BYTES, Trace
+from explorer.training.common.checkpoint import read_checkpoint
+from explorer.training.pacer.data import read_settings, read_shard
 from explorer.ui.recordings import run_text
 
 INPUTS = {

@@ -1,4 +1,4 @@
-"""Visitors over the page's own protocol, as browsers speak it (tests/load.py): state of their own, a queue, nothing left behind."""
+"""Visitors over the page's own protocol, as browsers speak it (tests/tools/load.py): state of their own, a queue, nothing left behind."""
 
 import asyncio
 import gc
@@ -12,14 +12,14 @@ import pytest
 from load import check, form_of, tiny_backend, visitors
 from scripted import STORY, Script, ScriptedBackend
 
-from explorer.engine.model import Context
-from explorer.engine.packed import PackedContext
+from explorer.engine.models.model import Context
+from explorer.engine.models.packed import PackedContext
 from explorer.trace import Round, Trace
-from explorer.ui import callbacks as cb
-from explorer.ui import tuning
+from explorer.ui.explore import handlers as cb
 from explorer.ui.limits import BODY_LIMIT, UPLOAD_LIMIT
 from explorer.ui.page import build_page
 from explorer.ui.theme import launch_options
+from explorer.ui.tune import handlers as tuning
 
 
 @pytest.fixture(scope="module")
@@ -244,7 +244,7 @@ def test_stop_and_a_closed_page_free_the_caches(end, tiny, monkeypatch):
 
 @pytest.mark.slow
 def test_two_hundred_runs_hold_no_more_than_one(monkeypatch):
-    """Live objects after a run and after 200: contexts, rounds, traces. (Memory itself is measured by tests/load.py.)"""
+    """Live objects after a run and after 200: contexts, rounds, traces. (Memory itself is measured by tests/tools/load.py.)"""
     monkeypatch.setattr(cb, "UPDATE_SECONDS", 0.0)
     handlers, session = cb.Callbacks(tiny_backend()), cb.Session()
     values = form_of("go", "tiny", max_new_tokens=3, draft_length=2)[1:]

@@ -2,15 +2,15 @@
 
 import pytest
 
-from explorer.analysis.sweep import PromptRuns, Sweep
 from explorer.config import DecodeConfig
-from explorer.engine import registry
 from explorer.engine.decode import decode
+from explorer.engine.models import registry
 from explorer.errors import UserError
 from explorer.prompts import PromptItem
+from explorer.sweep.record import PromptRuns, Sweep
 from explorer.ui import backend as module
 from explorer.ui.backend import Backend
-from explorer.ui.callbacks import Callbacks
+from explorer.ui.explore.handlers import Callbacks
 
 CONFIG = DecodeConfig(max_new_tokens=12, draft_length=4)
 

@@ -10,8 +10,8 @@ from scripted import STORY, Script, ScriptedBackend, Step, make_trace
 
 from explorer.config import PRESETS
 from explorer.trace import Trace
-from explorer.ui import callbacks as cb
 from explorer.ui.controls import page_knobs
+from explorer.ui.explore import handlers as cb
 from explorer.ui.recordings import recordings
 
 

@@ -8,9 +8,9 @@ from scripted import STORY, ScriptedBackend, make_trace
 
 from explorer.analysis.calibration import calibration, predictions
 from explorer.trace import Trace
-from explorer.ui import callbacks as cb
 from explorer.ui import messages
-from explorer.ui.charts import MARKS, figure
+from explorer.ui.explore import handlers as cb
+from explorer.ui.explore.charts import MARKS, figure
 from explorer.ui.recordings import recordings
 from explorer.verdicts import Verdict
 

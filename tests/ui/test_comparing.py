@@ -8,7 +8,7 @@ import pytest
 from scripted import STORY, Script, ScriptedBackend
 
 from explorer.config import DecodeConfig
-from explorer.ui import comparing
+from explorer.ui.compare import handlers as comparing
 
 EXACT, LOOSE = DecodeConfig(rule="exact"), DecodeConfig()
 

@@ -12,7 +12,8 @@ from scripted import STORY, Script, Step, make_trace
 
 from explorer.__main__ import main
 from explorer.trace import Trace
-from explorer.ui import exports, texts
+from explorer.ui import exports
+from explorer.ui.catalogue import en as texts
 from explorer.ui.recordings import run_text
 from explorer.ui.scripts import function, styles
 

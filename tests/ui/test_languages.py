@@ -7,9 +7,14 @@ from node import run_script
 
 from explorer.config import DecodeConfig
 from explorer.errors import UserError
-from explorer.ui import messages, messages_ko, texts, texts_ko, texts_learn, texts_learn_ko
-from explorer.ui.callbacks import read_form
+from explorer.ui import messages
+from explorer.ui.catalogue import en as texts
+from explorer.ui.catalogue import ko as texts_ko
+from explorer.ui.catalogue import lesson_en as texts_learn
+from explorer.ui.catalogue import lesson_ko as texts_learn_ko
+from explorer.ui.catalogue import messages_ko
 from explorer.ui.controls import config_of
+from explorer.ui.explore.handlers import read_form
 from explorer.ui.languages import english, say
 from explorer.ui.messages import told
 from explorer.ui.scripts import page_knobs

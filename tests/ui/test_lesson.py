@@ -1,6 +1,6 @@
 """The lesson: every step finds its place in the recorded runs, the place shows what the text claims, and questions are answered.
 
-Places are looked up by assets/steps.js; what they must show is said here by verdict, so that a run recorded anew either fits or
+Places are looked up by explorer/ui/web/learn/steps.js; what they must show is said here by verdict, so that a run recorded anew either fits or
 fails here.
 """
 
@@ -13,7 +13,7 @@ from node import run_script
 
 from explorer.config import DecodeConfig
 from explorer.trace import Trace
-from explorer.ui import texts_learn
+from explorer.ui.catalogue import lesson_en as texts_learn
 from explorer.ui.recordings import RUNS, recordings
 from explorer.verdicts import Verdict
 

@@ -7,10 +7,10 @@ import pytest
 from node import run_script
 from scripted import STORY, Step, Words, make_round
 
+from explorer import wire as module
 from explorer.config import DecodeConfig
 from explorer.pieces import piece_of, text_of
 from explorer.trace import Block
-from explorer.ui import lines as module
 from explorer.verdicts import Verdict
 
 CONFIG = DecodeConfig()

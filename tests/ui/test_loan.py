@@ -14,13 +14,13 @@ from types import SimpleNamespace
 import gradio as gr
 import pytest
 
-from explorer.analysis.sweep import PromptRuns, Sweep
 from explorer.config import DecodeConfig
 from explorer.engine.decode import decode
 from explorer.errors import UserError
 from explorer.prompts import PromptError, PromptItem
-from explorer.ui import callbacks as cb
+from explorer.sweep.record import PromptRuns, Sweep
 from explorer.ui import loan
+from explorer.ui.explore import handlers as cb
 from explorer.ui.loan import LoanBackend, LoanOver
 from explorer.ui.page import build_page
 
@@ -126,7 +126,7 @@ def test_a_run_comes_back_as_it_would_be_here(backend, held, lender, config):
 
 
 def test_the_record_names_the_device_of_the_other_process(backend, held, monkeypatch):
-    monkeypatch.setattr("explorer.engine.pair.device_name", lambda device: f"process {os.getpid()}")
+    monkeypatch.setattr("explorer.engine.models.pair.device_name", lambda device: f"process {os.getpid()}")
     prompt = held.encode("hello there")
     recorder = backend.recorder(held, prompt, CONFIG)
     for round_ in backend.decode(held, prompt, CONFIG):

@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 from scripted import STORY, ScriptedBackend
 
-from explorer.ui import compare, texts, tune
+from explorer.ui.catalogue import en as texts
+from explorer.ui.compare import layout as compare
 from explorer.ui.page import build_page
 from explorer.ui.recordings import recordings
 from explorer.ui.scripts import SCRIPTS, STYLES, script
+from explorer.ui.tune import layout as tune
 
 ROOT = Path(__file__).parents[2]
 ENVIRONMENT = {**os.environ, "GRADIO_ANALYTICS_ENABLED": "False"}
@@ -43,7 +45,7 @@ def test_no_text_of_the_page_is_a_template_for_model_text(page):
 @pytest.mark.parametrize("name", sorted({*SCRIPTS, *tune.SCRIPTS, *compare.SCRIPTS}))
 def test_scripts_never_parse_markup(name):
     """Guards the one habit that keeps model text harmless: it enters as textContent or an attribute."""
-    text = (ROOT / "assets" / name).read_text(encoding="utf-8")
+    text = (ROOT / "explorer/ui/web" / name).read_text(encoding="utf-8")
     for forbidden in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function"):
         assert forbidden not in text
 

@@ -20,7 +20,7 @@ def test_only_what_is_new_is_read_and_another_first_line_begins_anew():
           return data.map((text) => { heard = []; return [read(text), heard]; });
         })()""",
         texts,
-        "progress.js",
+        "core/progress.js",
     )
     assert said == [
         [False, []],

@@ -4,11 +4,11 @@ import json
 
 from scripted import STORY, ScriptedBackend
 
+from explorer import wire as lines
 from explorer.analysis.metrics import summarize
+from explorer.cli.terminal import summary_text
 from explorer.config import DecodeConfig
-from explorer.terminal import summary_text
-from explorer.ui import lines
-from explorer.ui.report import end_event
+from explorer.ui.explore.report import end_event
 
 
 def finish(generator):

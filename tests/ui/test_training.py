@@ -7,9 +7,9 @@ import gradio as gr
 import pytest
 from scripted import STORY, ScriptedBackend
 
-from explorer.ui import callbacks as cb
 from explorer.ui import training
 from explorer.ui.controls import page_knobs
+from explorer.ui.explore import handlers as cb
 
 FORM = {"pair": "scripted", "rule": "exact", "theta": 0.05, "window": 3, "shards": 48, "tokens": 48, "epochs": 2}
 

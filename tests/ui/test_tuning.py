@@ -9,12 +9,12 @@ import gradio as gr
 import pytest
 from scripted import STORY, Script, ScriptedBackend
 
-from explorer.analysis.points import Limit, points_of, recommend
-from explorer.analysis.sweep import Sweep
 from explorer.prompts import HELD_OUT, PromptItem, read_prompts
-from explorer.ui import tuning
+from explorer.sweep.points import Limit, points_of, recommend
+from explorer.sweep.record import Sweep
 from explorer.ui.paces import Paces
 from explorer.ui.recordings import recordings
+from explorer.ui.tune import handlers as tuning
 
 FORM = {
     "pair": "scripted", "source": "own", "count": 6, "own": "go\nstay", "entropy": "normalized", "thetas": "0.05, 0.5",

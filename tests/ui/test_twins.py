@@ -15,8 +15,8 @@ from explorer.config import ConfigError, DecodeConfig
 from explorer.schema import read
 from explorer.stops import Stop
 from explorer.trace import Prompt, Provenance, Trace, mentioned_ids
-from explorer.ui.lines import RunEncoder, header
 from explorer.verdicts import LOOSE_RULES, judge
+from explorer.wire import RunEncoder, header
 
 JUDGE_ALL = """data.map(({match, entropy, protected: guarded, includes_mismatch, ...rest}) =>
     judge(match, entropy, {...rest, window_includes_mismatch: includes_mismatch ?? false}, guarded))"""

@@ -7,11 +7,11 @@ import pytest
 from scripted import STORY, ScriptedBackend
 
 from explorer.config import DecodeConfig
-from explorer.engine.registry import UnknownPair
+from explorer.engine.models.registry import UnknownPair
 from explorer.errors import UserError
-from explorer.ui.callbacks import Callbacks, Session
+from explorer.ui.explore.handlers import Callbacks, Session
+from explorer.ui.explore.typed import title_of_typed, typed_pair
 from explorer.ui.scripts import page_knobs
-from explorer.ui.typed import title_of_typed, typed_pair
 
 
 @pytest.fixture

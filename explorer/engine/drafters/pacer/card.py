@@ -1,0 +1,126 @@
+"""A trained layer on disk: layer.safetensors and card.json, which says for which weights, by which data and how good.
+
+Both may come from anybody: the card is read by its schema, the weights must have exactly the shapes it promises.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+
+from explorer.engine.drafters.pacer.layer import PreVerificationLayer, Shape
+from explorer.errors import UserError
+from explorer.schema import parse_json, read, write
+
+MAX_CARD_BYTES = 2**20
+MAX_WEIGHT_BYTES = 2**30
+WEIGHTS, CARD = "layer.safetensors", "card.json"
+
+
+class CardError(UserError):
+    """A folder that does not hold a layer this program can use."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """The verification rule whose outcome the layer predicts."""
+
+    rule: str
+    theta: float
+    window: int
+    entropy: str
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Settings of a run, chosen by replay on held-out texts of the collection."""
+
+    threshold: float
+    growth: float
+    block_size: int
+    draft_length: int
+    least_draft: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """What one must know of a trained layer before using it."""
+
+    pair: str
+    weights: dict[str, str]  # fingerprints of `target` and `draft` (engine/fingerprint.py)
+    dtype: dict[str, str]  # of both while the data was collected
+    shape: Shape
+    rule: Rule
+    data: dict[str, float]  # shards, texts, rows, prompts' seed
+    recipe: dict[str, float]
+    metrics: dict[str, float]  # on held-out shards
+    choices: dict[str, Choice]  # by the rule they were chosen under
+
+    def warning(self, fingerprints: dict[str, str]) -> str | None:
+        """A sentence for a person where the layer was trained for other weights than these (by `target` and `draft`)."""
+        other = [side for side in ("target", "draft") if self.weights.get(side) != fingerprints.get(side)]
+        if not other:
+            return None
+        return (
+            f"the PACER layer was trained for other weights of the {' and the '.join(other)} ({self.pair}): "
+            "its predictions may be off, the text is not affected under rule exact"
+        )
+
+
+def save(folder: Path, layer: PreVerificationLayer, card: Card) -> None:
+    """Write both files, each complete or not at all; weights in bfloat16."""
+    folder.mkdir(parents=True, exist_ok=True)
+    weights = {
+        name: tensor.detach().to("cpu", torch.bfloat16).contiguous() for name, tensor in layer.state_dict().items()
+    }
+    part = folder / (WEIGHTS + ".part")
+    save_file(weights, part, metadata={"format": "pt"})
+    os.replace(part, folder / WEIGHTS)
+    save_card(folder, card)
+
+
+def save_card(folder: Path, card: Card) -> None:
+    part = folder / (CARD + ".part")
+    part.write_text(json.dumps(write(card), indent=1, allow_nan=False) + "\n", encoding="utf-8")
+    os.replace(part, folder / CARD)
+
+
+def read_card(folder: Path) -> Card:
+    """Read a card as hostile input; raises CardError."""
+    path = folder / CARD
+    if not path.is_file():
+        raise CardError(f"{folder} holds no {CARD}")
+    if path.stat().st_size > MAX_CARD_BYTES:
+        raise CardError(f"{path} is larger than a card can be")
+    try:
+        return read(Card, parse_json(path.read_bytes()))
+    except UserError as error:
+        raise CardError(f"{path}: {error}") from None
+
+
+def load(folder: Path) -> tuple[PreVerificationLayer, Card]:
+    """A written layer in float32, with its card; raises CardError."""
+    card, path = read_card(folder), folder / WEIGHTS
+    if not path.is_file():
+        raise CardError(f"{folder} holds no {WEIGHTS}")
+    if path.stat().st_size > MAX_WEIGHT_BYTES:
+        raise CardError(f"{path} is larger than a layer can be")
+    with torch.device("meta"):
+        expected = PreVerificationLayer(card.shape).state_dict()
+    try:
+        weights = load_file(path)
+    except (SafetensorError, ValueError) as error:
+        raise CardError(f"{path} is not a safetensors file ({error})") from None
+    if {name: t.shape for name, t in weights.items()} != {name: t.shape for name, t in expected.items()}:
+        raise CardError(f"{path} does not hold the layer that {CARD} describes")
+    if not all(tensor.is_floating_point() and bool(torch.isfinite(tensor).all()) for tensor in weights.values()):
+        raise CardError(f"{path} holds values that are no numbers")
+    layer = PreVerificationLayer(card.shape)
+    layer.load_state_dict({name: tensor.float() for name, tensor in weights.items()})
+    return layer.eval(), card

@@ -1,0 +1,1 @@
+"""Weights and the forwards over them: loading, layouts, a pair of models."""

@@ -1,0 +1,156 @@
+"""From folders of weights to a Pair in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import torch
+from safetensors.torch import load_file
+from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerFast
+from transformers.utils import logging
+
+from explorer.config import DTYPES, ConfigError
+from explorer.engine.drafters.eagle import is_head, read_head
+from explorer.engine.models.fingerprint import fingerprint
+from explorer.engine.models.model import output_device
+from explorer.engine.models.pair import Pair, check_same_vocabulary
+from explorer.engine.models.weights import WeightsError
+from explorer.errors import is_out_of_memory
+
+SPREAD = "auto"  # the name of no device: the target over all GPUs, then memory, then disk
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Where weights go and in which precision; packed: laid out for a CPU (packed.py).
+
+    device_map: how a target that one device cannot hold is spread, as accelerate takes it; its draft then goes where its
+    logits come out.
+    """
+
+    device: torch.device
+    dtype: torch.dtype
+    packed: bool
+    device_map: str | dict[str, str | int] | None = None
+
+
+def placement(device: str | None, dtype: str | None) -> Placement:
+    """Resolve names, with defaults for this machine; raises ConfigError for a device or dtype that is not there.
+
+    device "auto" spreads the target over whatever there is.
+    """
+    cuda = torch.cuda.is_available()
+    device_map = SPREAD if device == SPREAD else None
+    if device is None or device_map:
+        device = "cuda" if cuda else "cpu"
+    try:
+        place = torch.device(device)
+        torch.empty(0, device=place)
+    except (RuntimeError, AssertionError):
+        raise ConfigError(f"device {device!r} is not available here: try cpu{' or cuda' if cuda else ''}") from None
+    packed = dtype is None and place.type == "cpu" and not device_map
+    dtype = dtype or ("bfloat16" if place.type == "cuda" else "float32")
+    if dtype not in DTYPES:
+        raise ConfigError(f"dtype must be one of {', '.join(DTYPES)}, got {dtype!r}")
+    return Placement(place, getattr(torch, dtype), packed, device_map)
+
+
+def load(
+    name: str,
+    folders: dict[str, Path],
+    sources: dict[str, str],
+    where: Placement,
+    grafted: bool = False,
+    cross_tokenizer: bool = False,
+) -> Pair:
+    """Load a pair from its folders, `target`, `draft` and maybe `head`; sources: what to call them in a record.
+
+    grafted: the draft's folder holds a few trained layers for between the target's own embeddings and head. One folder
+    for both is loaded once; packed, the target then drafts for itself in fewer bits. An EAGLE-3 head as the draft counts as
+    the target's head, beside a target that drafts for itself. cross_tokenizer: the draft may have a vocabulary of its own.
+    """
+    if not grafted and is_head(folders["draft"]):
+        folders = {"target": folders["target"], "draft": folders["target"], "head": folders["draft"]}
+        sources = {"target": sources["target"], "draft": sources["target"], "head": sources["draft"]}
+    if grafted and where.device_map:
+        raise ConfigError(
+            f"device {SPREAD} is for targets larger than one device; the draft of {name} shares its target's tables, "
+            "which stay on one: name the device"
+        )
+    tokenizer = read_tokenizer(folders["target"])
+    target = draft = read_model(folders["target"], where)
+    draft_tokenizer = None
+    if grafted:
+        draft = graft(target, folders["draft"])
+    elif folders["draft"] != folders["target"]:
+        draft_tokenizer = read_tokenizer(folders["draft"])
+        if not cross_tokenizer:
+            check_same_vocabulary(tokenizer, draft_tokenizer)
+            draft_tokenizer = None
+        beside = replace(where, device=output_device(target), device_map=None)
+        draft = read_model(folders["draft"], beside)
+    return Pair(
+        name,
+        target_model=target,
+        draft_model=draft,
+        tokenizer=tokenizer,
+        draft_tokenizer=draft_tokenizer,
+        head=read_head(folders["head"], target) if "head" in folders else None,
+        packed=where.packed,
+        sources=sources,
+        fingerprints={side: fingerprint(folder) for side, folder in folders.items()},
+    )
+
+
+def graft(target: PreTrainedModel, draft_folder: Path) -> PreTrainedModel:
+    """Build the draft around the target's embedding and head modules, shared, not copied; raises WeightsError."""
+    config = AutoConfig.from_pretrained(draft_folder, trust_remote_code=False)
+    config._attn_implementation = target.config._attn_implementation
+    with torch.device("meta"):
+        draft = AutoModelForCausalLM.from_config(config, trust_remote_code=False)
+    layers = load_file(draft_folder / "model.safetensors")
+    draft.set_input_embeddings(target.get_input_embeddings())
+    draft.set_output_embeddings(target.get_output_embeddings())
+    missing = draft.load_state_dict({k: v.to(target.dtype) for k, v in layers.items()}, strict=False, assign=True)
+    shared = {name for name in draft.state_dict() if "embed_tokens" in name or "lm_head" in name}
+    if missing.unexpected_keys or set(missing.missing_keys) - shared:
+        raise WeightsError(f"{draft_folder} does not hold the layers its config.json describes")
+    # Rotary tables are computed, not stored, so the meta device left them empty.
+    draft.base_model.rotary_emb = type(target.base_model.rotary_emb)(config=config)
+    return draft.to(target.device).eval()
+
+
+def read_tokenizer(folder: Path) -> PreTrainedTokenizerFast:
+    """The tokenizer of a folder; raises WeightsError."""
+    with _reading(folder):
+        return AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
+
+
+def read_model(folder: Path, where: Placement) -> PreTrainedModel:
+    """The model of a folder, as transformers builds it; raises WeightsError."""
+    logging.disable_progress_bar()
+    with _reading(folder):
+        model = AutoModelForCausalLM.from_pretrained(
+            folder,
+            dtype=where.dtype,
+            attn_implementation="sdpa",
+            trust_remote_code=False,
+            use_safetensors=True,  # else a pickle is read where the index names no file
+            device_map=where.device_map,
+        )
+    return model if where.device_map else model.to(where.device)
+
+
+@contextmanager
+def _reading(folder: Path) -> Iterator[None]:
+    """A folder that cannot be read becomes one sentence: the libraries raise errors of many kinds, some of many lines."""
+    try:
+        yield
+    except Exception as error:
+        if is_out_of_memory(error):
+            raise
+        reason = next((line.strip() for line in str(error).splitlines() if line.strip()), "no reason given")
+        raise WeightsError(f"cannot load {folder} ({type(error).__name__}: {reason[:200]})") from error

@@ -1,0 +1,217 @@
+"""A pair: a draft and a target model, over one vocabulary unless it says otherwise, with the text side of both."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from importlib.metadata import version
+
+import torch
+from transformers import PreTrainedModel, PreTrainedTokenizerFast
+
+from explorer.engine.drafters.eagle import Eagle3Head
+from explorer.engine.drafters.features import FeatureModel
+from explorer.engine.drafters.lengths import BlockScorer
+from explorer.engine.models import fixed
+from explorer.engine.models.model import Context, LanguageModel
+from explorer.engine.models.packed import Form, PackedContext, PackedModel, supports
+from explorer.engine.models.vocabulary import Vocabulary
+from explorer.engine.verification.judge_head import JudgeHead, JudgeHeadError
+from explorer.errors import UserError
+from explorer.prompts import check_prompt_text
+from explorer.trace import Message, Prompt, Provenance
+
+
+class PairMismatch(UserError):
+    """Two models that do not share one vocabulary; the message says what differs."""
+
+
+class NoHead(UserError):
+    """The drafter features on a pair whose target has no head here."""
+
+
+class DraftSide:
+    """The text side of a draft that has a vocabulary of its own."""
+
+    def __init__(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast):
+        self.tokenizer, self.vocabulary = tokenizer, Vocabulary(tokenizer)
+        self.stop_ids = stop_ids_of(model, tokenizer)
+
+
+class Pair:
+    """Loaded weights, shared by all runs; every run opens its own contexts on them.
+
+    `sources` and `fingerprints` (by `target`, `draft` and maybe `head`) say where the weights came from and which they are.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        target_model: PreTrainedModel,
+        draft_model: PreTrainedModel,
+        tokenizer: PreTrainedTokenizerFast,
+        *,
+        draft_tokenizer: PreTrainedTokenizerFast | None = None,
+        head: Eagle3Head | None = None,
+        packed: bool = False,
+        fixed_draft: bool | None = None,
+        sources: dict[str, str] | None = None,
+        fingerprints: dict[str, str] | None = None,
+    ):
+        """draft_tokenizer: of a draft with a vocabulary of its own (cross.py); head: of the target, for the drafter features;
+        packed: lay all out for a CPU where their shape allows (packed.py), target in float32, draft quantized; the
+        models passed in keep their own weights, so drop them to have the memory back. fixed_draft: whether the draft works
+        on fixed buffers (fixed.py), where its shape allows; None: on CUDA, where they become graphs. Raises UnsupportedModel.
+        """
+        self.name = name
+        self.tokenizer = tokenizer
+        self.vocabulary = Vocabulary(tokenizer)
+        self.vocab_size = len(self.vocabulary)
+        self.target = lay_out(target_model, self.vocab_size, "float32" if packed else None)
+        form: Form | None = "quantized" if packed else None
+        self.draft_side = DraftSide(draft_model, draft_tokenizer) if draft_tokenizer else None
+        draft_size = len(self.draft_side.vocabulary) if self.draft_side else self.vocab_size
+        if fixed_draft is None:
+            fixed_draft = draft_model.device.type == "cuda"
+        if fixed_draft and not packed and fixed.supports(draft_model):
+            self.draft = fixed.FixedModel(draft_model, draft_size)
+        else:
+            self.draft = lay_out(draft_model, draft_size, form)
+        self.head = FeatureModel(head, target_model, self.vocab_size, form) if head else None
+        # Then the draft is the target's own quantized copy, and one key-value cache serves both.
+        self.drafts_for_itself = draft_model is target_model and all(
+            isinstance(model, PackedModel) for model in (self.target, self.draft)
+        )
+        self.stop_ids = stop_ids_of(target_model, tokenizer)
+        self.sources = sources or {"target": type(target_model).__name__, "draft": type(draft_model).__name__}
+        self.fingerprints = fingerprints or {}
+        self.judge_head: JudgeHead | None = None  # of the target, for the rule judge (judge_head.attach)
+        # Where rounds come from that another process makes, which alone has a GPU (ui/loan.py).
+        self.lent_device: str | None = None
+        self.scorers: dict[
+            str, BlockScorer
+        ] = {}  # PACER's layers, by the rule they were trained for (pacer/shipped.py)
+
+    def scorer_for(self, rule: str) -> BlockScorer | None:
+        """The layer that steers runs under a rule: the one trained for it, else any."""
+        return self.scorers.get(rule) or next(iter(self.scorers.values()), None)
+
+    def open_draft(
+        self, target: Context | PackedContext, states: bool = False, alone: bool = False, branches: bool = False
+    ) -> Context | PackedContext | fixed.FixedContext:
+        """Start the draft's side of a sequence that is open on the target; states: leave final hidden states behind.
+
+        A copy of the target in fewer bits reads the target's own keys and values: nothing to prefill, and more to agree on;
+        alone: it keeps its own even so. branches: several continuations will be fed at once, which fixed buffers do not take;
+        raises UnsupportedModel where nothing does.
+        """
+        if branches:
+            self.draft.check_branches()
+            if isinstance(self.draft, fixed.FixedModel):
+                return Context(self.draft, states)
+        shared = self.drafts_for_itself and not alone
+        return self.draft.open(states, target.cache) if shared else self.draft.open(states)
+
+    def judge_head_for(self, rule: str) -> JudgeHead | None:
+        """The head that a run under a rule asks, None where the rule asks none; raises JudgeHeadError where there is none to ask."""
+        if rule != "judge":
+            return None
+        if self.judge_head is None:
+            raise JudgeHeadError(
+                "rule judge needs a judge head of this target, and this pair has none: choose another rule or pair, or make "
+                "a head with `python -m explorer judge-head`"
+            )
+        return self.judge_head
+
+    def open_target(self, features: bool = False, states: bool = False) -> Context | PackedContext:
+        """Start the target's side of a sequence; features: leave the states behind that a drafting head is fed; states: the final
+        ones of each feed. Raises NoHead, and UnsupportedModel for final states of some families."""
+        if not features:
+            return self.target.open(states)
+        if self.head is None:
+            raise NoHead(
+                "the drafter features needs an EAGLE-3 head of this target, and this pair has none: name the pair "
+                "TARGET,HEAD with the hub id or folder of one"
+            )
+        return self.target.open(states, taps=self.head.taps)
+
+    @property
+    def context_limit(self) -> int | None:
+        """The longest sequence both models were made for, in tokens; None where neither says. A draft with a vocabulary of its
+        own counts other tokens, and stops drafting where its own context ends."""
+        models = (self.target,) if self.draft_side else (self.target, self.draft)
+        limits = [m.context_limit for m in models if m.context_limit is not None]
+        return min(limits, default=None)
+
+    def encode(self, text: str, raw: bool = False) -> Prompt:
+        """The prompt both models are fed: through the target's chat template, or as it is (raw, or no template).
+
+        Raises PromptError where there is no text, or bytes that are none.
+        """
+        check_prompt_text(text)
+        if raw or not self.tokenizer.chat_template:
+            return Prompt(tuple(self.tokenizer(text).input_ids), text)
+        messages = (Message("user", text),)
+        rendered = self.tokenizer.apply_chat_template(
+            [{"role": m.role, "content": m.content} for m in messages], add_generation_prompt=True, tokenize=False
+        )
+        ids = self.tokenizer(rendered, add_special_tokens=False).input_ids
+        return Prompt(tuple(ids), rendered, messages)
+
+    def provenance(self) -> Provenance:
+        """What runs here and now."""
+        return Provenance(
+            pair=self.name,
+            target=self.sources["target"],
+            draft=self.sources["draft"],
+            head=self.sources.get("head"),
+            cross_tokenizer=self.draft_side is not None,
+            weights=dict(self.fingerprints),
+            dtype={"target": self.target.dtype_name, "draft": self.draft.dtype_name}
+            | ({"head": self.head.dtype_name} if self.head else {}),
+            device=self.lent_device or device_name(self.target.device),
+            threads=torch.get_num_threads(),
+            versions={package: version(package) for package in ("torch", "transformers")},
+            date=datetime.now(UTC).isoformat(timespec="seconds"),
+        )
+
+
+def lay_out(model: PreTrainedModel, vocab_size: int, form: Form | None) -> LanguageModel | PackedModel:
+    """A model in the packed form where its shape allows, else as it is."""
+    if form and supports(model.config, form):
+        return PackedModel(model, vocab_size, form)
+    return LanguageModel(model, vocab_size)
+
+
+def stop_ids_of(target: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> frozenset[int]:
+    """Every id that ends a text: the target's generation settings, its config and the tokenizer may each name some."""
+    named = [
+        getattr(target.generation_config, "eos_token_id", None),
+        target.config.eos_token_id,
+        tokenizer.eos_token_id,
+    ]
+    ids = [i for one in named for i in (one if isinstance(one, (list, tuple)) else [one])]
+    return frozenset(i for i in ids if i is not None and i >= 0)  # some configurations say -1 for none
+
+
+def check_same_vocabulary(target: PreTrainedTokenizerFast, draft: PreTrainedTokenizerFast) -> None:
+    """Raise PairMismatch unless both tokenizers give the same ids to the same texts; table sizes may differ by padding."""
+    for what, of in (
+        ("tokens", lambda t: t.get_vocab()),
+        ("added tokens", lambda t: {i: a.content for i, a in t.added_tokens_decoder.items()}),
+    ):
+        ours, theirs = of(target), of(draft)
+        if ours != theirs:
+            different = sorted(set(ours.items()) ^ set(theirs.items()), key=str)[:3]
+            raise PairMismatch(
+                f"the draft's vocabulary is not the target's: {len(ours)} and {len(theirs)} {what}, for example "
+                f"{', '.join(f'{key!r}: {value!r}' for key, value in different)}. A pair needs one tokenizer; to have the "
+                "draft's text tokenised again for the target, name the pair TARGET,DRAFT,cross-tokenizer"
+            )
+
+
+def device_name(device: torch.device) -> str:
+    """What a record calls it."""
+    if device.type == "cuda":
+        return torch.cuda.get_device_name(device)
+    threads = torch.get_num_threads()
+    return f"CPU, {threads} thread{'s' if threads != 1 else ''}"

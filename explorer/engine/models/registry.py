@@ -1,0 +1,210 @@
+"""Known pairs and how to load one: by its name in assets/pairs.toml, or as TARGET,DRAFT (hub ids or local folders)."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from explorer.engine.models.hardware import has_cuda
+from explorer.engine.models.weights import (
+    RegistryModel,
+    WeightsError,
+    is_here,
+    local_or_hub,
+    local_path,
+    registry_model,
+)
+from explorer.errors import UserError
+
+if TYPE_CHECKING:  # the list of pairs must show before torch is imported
+    from explorer.engine.models.pair import Pair
+
+ASSETS = Path(__file__).parents[3] / "assets"
+WEIGHTS = ASSETS / "weights"
+JUDGES = WEIGHTS / "judges"  # judge heads of targets
+
+CROSS_TOKENIZER = "cross-tokenizer"  # third part of a pair's name: its draft has a vocabulary of its own
+
+
+class UnknownPair(UserError):
+    """A pair name that is neither in the table nor of the form TARGET,DRAFT or TARGET,DRAFT,cross-tokenizer."""
+
+
+Reference = RegistryModel | Path | str  # in a registry package; trained layers that ship here; a hub id or a local path
+
+
+@dataclass(frozen=True, slots=True)
+class KnownPair:
+    """One pair of the table, or one that was named on the spot."""
+
+    name: str
+    title: str
+    target: Reference
+    draft: Reference  # of a pair named on the spot also an EAGLE-3 head: its target then drafts for itself as well
+    head: Reference | None = None  # an EAGLE-3 head of the target
+    cross_tokenizer: bool = False  # the draft has a vocabulary of its own
+    download_gb: float | None = None
+    suits: str = ""
+
+    @property
+    def sides(self) -> dict[str, Reference]:
+        return {"target": self.target, "draft": self.draft} | ({"head": self.head} if self.head else {})
+
+    @property
+    def is_grafted(self) -> bool:
+        """Whether the draft is a few trained layers around the target's own embeddings and head."""
+        return isinstance(self.draft, Path)
+
+    @property
+    def has_pacer_layer(self) -> bool:
+        """Whether a trained pre-verification layer ships for it (explorer/pacer)."""
+        cards = (json.loads(path.read_text(encoding="utf-8")) for path in (WEIGHTS / "pacer").glob("*/card.json"))
+        return any(card["pair"] == self.name for card in cards)
+
+    @property
+    def has_judge_head(self) -> bool:
+        """Whether a judge head of its target ships (explorer/judging)."""
+        cards = (json.loads(path.read_text(encoding="utf-8")) for path in JUDGES.glob("*/config.json"))
+        return any(self.name in card["pairs"] for card in cards)
+
+    @property
+    def drafts_for_itself(self) -> bool:
+        """Whether it names one model twice, whose draft is a copy in fewer bits. Only CPUs have such copies here."""
+        return self.target == self.draft
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether a run on this machine gains from it, at once or after a download it makes by itself."""
+        return (self.is_here or self.is_embedded) and not (self.drafts_for_itself and has_cuda())
+
+    @property
+    def is_embedded(self) -> bool:
+        """Whether it comes from a registry package: fetched on first use, without being asked for."""
+        return isinstance(self.target, RegistryModel)
+
+    @property
+    def is_here(self) -> bool:
+        """Whether it loads without a download."""
+        return all(side.is_dir() if isinstance(side, Path) else is_here(side) for side in self.sides.values())
+
+
+def known_pairs() -> tuple[KnownPair, ...]:
+    """The pairs of assets/pairs.toml, the default of this machine first."""
+    default = default_pair()
+    return tuple(sorted(_pairs(), key=lambda pair: pair.name != default))
+
+
+def default_pair(device: str | None = None) -> str:
+    """The name used wherever no other pair is named; device: torch's name, None for what this machine has."""
+    cuda = has_cuda() if device is None else not device.startswith("cpu")
+    return _table()["default_on_gpu" if cuda else "default"]
+
+
+@cache
+def _table() -> dict[str, Any]:
+    return tomllib.loads((ASSETS / "pairs.toml").read_text(encoding="utf-8"))
+
+
+@cache
+def _registry_models() -> dict[str, RegistryModel]:
+    return {
+        name: RegistryModel(name, **{key: value for key, value in entry.items() if key != "license"})
+        for name, entry in _table()["registry"].items()
+    }
+
+
+@cache
+def _pairs() -> tuple[KnownPair, ...]:
+    models = _registry_models()
+
+    def reference(name: str) -> Reference:
+        return models.get(name) or (WEIGHTS / name if (WEIGHTS / name).is_dir() else name)
+
+    def sides(entry: dict[str, str]) -> dict[str, Reference]:
+        return {side: reference(entry[side]) for side in ("target", "draft", "head") if side in entry}
+
+    return tuple(KnownPair(name, **{**entry, **sides(entry)}) for name, entry in _table()["pairs"].items())
+
+
+def find_pair(name: str) -> KnownPair:
+    """The known pair of that name, or one made of TARGET,DRAFT, by consent with vocabularies of their own; raises UnknownPair."""
+    for pair in known_pairs():
+        if pair.name == name:
+            return pair
+    parts = [part.strip() for part in name.split(",")]
+    if len(parts) not in (2, 3) or not all(parts) or parts[2:] not in ([], [CROSS_TOKENIZER]):
+        raise UnknownPair(
+            f"unknown pair {name!r}: name one of {', '.join(pair.name for pair in known_pairs())}, "
+            f"or TARGET,DRAFT as hub ids or local folders, or TARGET,DRAFT,{CROSS_TOKENIZER}"
+        )
+    models = _registry_models()
+    target, draft = (models.get(part, part) for part in parts[:2])
+    return KnownPair(name, name, target, draft, cross_tokenizer=len(parts) == 3)
+
+
+def load_pair(
+    name: str,
+    device: str | None = None,
+    dtype: str | None = None,
+    progress: Callable[[str], None] = lambda message: None,
+) -> Pair:
+    """Load both models and the tokenizer of a pair.
+
+    device: torch's name, or auto for a target larger than one device; default CUDA if present, else CPU. dtype: of both models, by torch's name. Default: bfloat16 on
+    CUDA; on a CPU the packed forms of packed.py, float32 for the target (bfloat16 flips near-tied argmaxes between chunk
+    sizes, and `exact` would not be exact) and a quantized draft. Naming a dtype runs transformers' own modules in it.
+    Only the embedded pair is fetched without being asked for. Raises UserErrors: UnknownPair, WeightsError, PairMismatch,
+    UnsupportedModel, and ConfigError for a device or dtype that does not exist.
+    """
+    from explorer.engine.models import loading
+    from explorer.engine.verification import judge_head
+
+    known = find_pair(name)
+    where = loading.placement(device, dtype)
+    sources = {side: _public_name(reference) for side, reference in known.sides.items()}
+    folders = folders_of(known, progress)
+    try:
+        pair = loading.load(
+            public_name(known), folders, sources, where, grafted=known.is_grafted, cross_tokenizer=known.cross_tokenizer
+        )
+    except WeightsError as error:
+        for side, reference in known.sides.items():
+            if isinstance(reference, RegistryModel) and str(folders[side]) in str(
+                error
+            ):  # made here, so it can be made again
+                raise WeightsError(f"{error}: delete that folder and try again, it is made anew") from error
+        raise
+    if head := judge_head.find(pair, JUDGES):
+        judge_head.attach(pair, head)
+    return pair
+
+
+def folders_of(known: KnownPair, progress: Callable[[str], None] = lambda message: None) -> dict[str, Path]:
+    """Where the weights of all sides lie on this machine; raises WeightsError."""
+    return {side: _folder(reference, progress) for side, reference in known.sides.items()}
+
+
+def public_name(known: KnownPair) -> str:
+    """What to call a pair in a record."""
+    if known in known_pairs():
+        return known.name
+    return ",".join([*map(_public_name, known.sides.values()), *([CROSS_TOKENIZER] if known.cross_tokenizer else [])])
+
+
+def _folder(reference: Reference, progress: Callable[[str], None]) -> Path:
+    if isinstance(reference, RegistryModel):
+        return registry_model(reference, progress)
+    return reference if isinstance(reference, Path) else local_or_hub(reference)
+
+
+def _public_name(reference: Reference) -> str:
+    """A record goes to other people: hub ids as they are, of a local path only the last part."""
+    if isinstance(reference, RegistryModel):
+        return reference.name
+    path = local_path(str(reference))
+    return path.name if path else str(reference)

@@ -1,0 +1,1 @@
+"""One target pass over a draft, and what is read off it."""

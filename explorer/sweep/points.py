@@ -1,0 +1,299 @@
+"""The figures of every point of a sweep, as heat maps need them, and the point to choose under a fidelity limit.
+
+Speeds here are *modelled*: the rounds of a point at what rounds of their size were measured to take in the sweep.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from explorer.analysis.markdown import markdown_table
+from explorer.analysis.metrics import first_divergence
+from explorer.analysis.spreadsheet import csv_table
+from explorer.config import DecodeConfig
+from explorer.sweep.cost import RoundTimes
+from explorer.sweep.record import Run, Sweep
+
+LEVEL = 0.02  # modelled speeds closer than this are not told apart: the point that changes less is taken
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One point over all prompts of a sweep. Log-probabilities are the target's, in nats per token, pooled over tokens."""
+
+    index: int  # in Sweep.points
+    config: DecodeConfig
+    prompts: int
+    tokens: int
+    passes: int
+    kept: int  # drafted tokens in the output
+    loosened: int  # deferred tokens in the output
+    same_ids: int  # prompts whose ids are plain greedy's
+    divergences: tuple[int, ...]  # of the other prompts: index of the first token that differs
+    mean_logprob: float
+    fidelity: float  # mean_logprob above plain greedy's own: negative is worse
+    checkable: int  # prompts with an answer
+    right: int
+    lost: int  # prompts that plain greedy gets right and this point does not
+    gained: int
+    tokens_per_second: float  # modelled, the prefill apart
+    times_plain: float  # modelled
+
+    @property
+    def tau(self) -> float:
+        """Tokens per target pass, the target's own counted."""
+        return self.tokens / self.passes
+
+    @property
+    def kept_per_round(self) -> float:
+        return self.kept / self.passes
+
+    @property
+    def loosened_share(self) -> float:
+        """Of the tokens of the output."""
+        return self.loosened / self.tokens
+
+    @property
+    def divergence(self) -> float | None:
+        """Median index of the first token that differs, over the prompts where one does."""
+        return median(self.divergences) if self.divergences else None
+
+    @property
+    def name(self) -> str:
+        """The point in words."""
+        return name_of(self.config)
+
+
+def name_of(config: DecodeConfig) -> str:
+    """A point of a sweep in words: what distinguishes it from the others."""
+    if config.rule == "autoregressive":
+        return "plain greedy"
+    drafter = {
+        "model": "",
+        "lookup": ", prompt lookup",
+        "model+lookup": ", model + lookup",
+        "model+phrases": ", model + phrases",
+        "features": f", EAGLE-3 tree of {config.tree}" if config.tree else ", EAGLE-3 chain",
+    }[config.drafter]
+    length = f"K = {config.draft_length}" + ("" if config.length == "fixed" else f" at most, {config.length}")
+    if config.rule == "exact":
+        return f"exact{drafter}, {length}"
+    including = " including" if config.window_includes_mismatch else ""
+    return f"theta {config.theta:g} {config.entropy}, W = {config.window}{including}, {length}{drafter}"
+
+
+def points_of(sweep: Sweep) -> tuple[Point, ...]:
+    """The figures of all points, in the order of Sweep.points; raises ValueError for a sweep without a finished prompt."""
+    if not sweep.prompts:
+        raise ValueError("no prompt of this sweep is through")
+    times = round_times(sweep)
+    plain = [prompt.run(0) for prompt in sweep.prompts]
+    plain_speed = _speed(plain, times[0])
+    plain_logprob = _mean_logprob(plain)
+    points = []
+    for index, config in enumerate(sweep.points):
+        runs = [prompt.run(index) for prompt in sweep.prompts]
+        verdicts = [(run.right, reference.right) for run, reference in zip(runs, plain) if run.right is not None]
+        speed = _speed(runs, times[index])
+        differing = [(run.ids, reference.ids) for run, reference in zip(runs, plain) if run.ids != reference.ids]
+        points.append(
+            Point(
+                index=index,
+                config=config,
+                prompts=len(runs),
+                tokens=_tokens(runs),
+                passes=sum(run.passes for run in runs),
+                kept=sum(run.kept for run in runs),
+                loosened=sum(len(run.loosened) for run in runs),
+                same_ids=len(runs) - len(differing),
+                divergences=tuple(
+                    min(len(ours), len(theirs)) if (at := first_divergence(ours, theirs)) is None else at
+                    for ours, theirs in differing
+                ),
+                mean_logprob=_mean_logprob(runs),
+                fidelity=_mean_logprob(runs) - plain_logprob,
+                checkable=len(verdicts),
+                right=sum(right for right, _ in verdicts),
+                lost=sum(was and not right for right, was in verdicts),
+                gained=sum(right and not was for right, was in verdicts),
+                tokens_per_second=speed,
+                times_plain=speed / plain_speed,
+            )
+        )
+    return tuple(points)
+
+
+def round_times(sweep: Sweep) -> tuple[RoundTimes, ...]:
+    """For each point the measured times of the rounds of its drafter and length policy; a round without a draft takes what
+    one of plain greedy does."""
+    ways = [(point.drafter, point.length) for point in sweep.points]
+    measured = {way: [] for way in ways}
+    for one in (one for prompt in sweep.prompts for one in prompt.passes):
+        own = {ways[point] for point in one.points}
+        for way in measured if one.drafted == 0 else own:
+            measured[way].append((one.drafted, one.seconds))
+    known = {way: RoundTimes.of(samples) for way, samples in measured.items()}
+    return tuple(known[way] for way in ways)
+
+
+def _tokens(runs: Sequence[Run]) -> int:
+    return sum(len(run.ids) for run in runs)
+
+
+def _mean_logprob(runs: Sequence[Run]) -> float:
+    return sum(run.logprob for run in runs) / _tokens(runs)
+
+
+def _speed(runs: Sequence[Run], times: RoundTimes) -> float:
+    return _tokens(runs) / sum(times.run(run.drafted) for run in runs)
+
+
+# Choosing -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """How far a text may stray from the target's own."""
+
+    nats: float = 0.10  # mean target log-probability per token below plain greedy's, at most
+    lost: int = 0  # right answers lost, at most
+
+    def reasons(self, point: Point) -> tuple[str, ...]:
+        """Why the point lies outside; empty where it lies inside."""
+        reasons = []
+        if point.fidelity < -self.nats:
+            reasons.append(f"{-point.fidelity:.3f} nats per token below plain greedy, more than {self.nats:g}")
+        if point.lost > self.lost:
+            reasons.append(
+                f"{_answers(point.lost)} lost of {point.right + point.lost - point.gained}, more than {self.lost}"
+            )
+        return tuple(reasons)
+
+
+@dataclass(frozen=True, slots=True)
+class Recommendation:
+    """The point to choose, why, and what the limit refused."""
+
+    point: Point
+    reasons: tuple[str, ...]
+    refused: tuple[tuple[Point, tuple[str, ...]], ...]  # points that would be faster, fastest first, with why not
+
+
+def recommend(points: Sequence[Point], limit: Limit = Limit()) -> Recommendation:  # noqa: B008 - frozen
+    """The fastest point of the loose rule inside the limit; of nearly equal ones the one that changes the fewest texts, then
+    loosens the fewest tokens, then is strictest.
+
+    Where none is faster than the fastest reference (exact, prompt lookup, plain), that one: it changes no text.
+    """
+    safe = max((point for point in points if point.config.rule != "fly"), key=lambda one: one.tokens_per_second)
+    loose = [point for point in points if point.config.rule == "fly"]
+    inside = [point for point in loose if not limit.reasons(point)]
+    best = max((point.tokens_per_second for point in inside), default=0.0)
+    if best > safe.tokens_per_second * (1 + LEVEL):
+        level = [point for point in inside if point.tokens_per_second >= best * (1 - LEVEL)]
+        chosen = max(level, key=lambda one: (one.same_ids, -one.loosened, one.config.theta, one.config.window))
+        reasons = [
+            f"fastest of {len(inside)} of {len(loose)} points inside the limit"
+            + (
+                f"; of {len(level)} within {LEVEL:.0%} of the best speed the one that changes least"
+                if len(level) > 1
+                else ""
+            ),
+            f"modelled {chosen.tokens_per_second:.1f} tokens/s: {chosen.times_plain:.2f} times plain greedy, "
+            f"{chosen.tokens_per_second / safe.tokens_per_second:.2f} times the fastest that changes no text ({safe.name})",
+            f"{chosen.fidelity:+.3f} nats per token against plain greedy; {_answers(chosen.lost)} lost, {chosen.gained} gained, "
+            f"of {chosen.checkable} that can be checked; the same ids on {chosen.same_ids} of {chosen.prompts} prompts",
+        ]
+    else:
+        chosen = safe
+        reasons = [
+            f"no point of the loose rule inside the limit ({len(inside)} of {len(loose)}) is modelled more than {LEVEL:.0%} "
+            f"faster than {safe.name}, which changes no text"
+        ]
+    faster = sorted(
+        (point for point in loose if point.tokens_per_second > chosen.tokens_per_second and limit.reasons(point)),
+        key=lambda one: -one.tokens_per_second,
+    )
+    return Recommendation(chosen, tuple(reasons), tuple((point, limit.reasons(point)) for point in faster))
+
+
+def _answers(count: int) -> str:
+    return f"{count} right answer{'' if count == 1 else 's'}"
+
+
+# Tables -------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One figure of a point, as tables and heat maps show it."""
+
+    name: str  # of the column in CSV
+    label: str
+    form: str  # format specification
+    value: Callable[[Point], float | None]
+    more_is_better: bool | None = None  # None: neither
+
+
+def _place(index: float | None) -> float | None:
+    """A token's place in the text, counted from 1 for a person."""
+    return None if index is None else index + 1
+
+
+FIGURES = (
+    Figure("tau", "tau", ".2f", lambda point: point.tau, True),
+    Figure("kept_per_round", "kept per round", ".2f", lambda point: point.kept_per_round, True),
+    Figure("tokens_per_second_modelled", "tokens/s (modelled)", ".1f", lambda point: point.tokens_per_second, True),
+    Figure("times_plain_modelled", "x plain (modelled)", ".2f", lambda point: point.times_plain, True),
+    Figure("loosened_share", "loosened", ".1%", lambda point: point.loosened_share),
+    Figure("same_ids", "same ids", "d", lambda point: point.same_ids, True),
+    Figure("median_divergence", "first divergence (median)", ".0f", lambda point: _place(point.divergence), True),
+    Figure("nats_per_token", "nats/token", "+.3f", lambda point: point.fidelity, True),
+    Figure("right", "right", "d", lambda point: point.right if point.checkable else None, True),
+    Figure("lost", "lost", "d", lambda point: point.lost if point.checkable else None, False),
+    Figure("gained", "gained", "d", lambda point: point.gained if point.checkable else None),
+)
+
+
+def markdown(points: Sequence[Point]) -> str:
+    """All points as a Markdown table."""
+    body = []
+    for point in points:
+        values = [(figure.value(point), figure.form) for figure in FIGURES]
+        body.append([point.name, *("-" if value is None else _shown(value, form) for value, form in values)])
+    return markdown_table(["point", *(figure.label for figure in FIGURES)], body)
+
+
+def _shown(value: float, form: str) -> str:
+    """Formatted, without the minus sign of a zero that rounding left."""
+    text = format(value, form)
+    return text.replace("-", "+") if text.startswith("-") and not text.strip("-0.%") else text
+
+
+SETTINGS = ("rule", "drafter", "length", "draft_length", "entropy", "theta", "window", "window_includes_mismatch")
+
+
+def csv_of(sweep: Sweep, points: Sequence[Point]) -> str:
+    """All points as CSV, with what was swept in every line; measured speeds where a point was run again."""
+    measured = {one.point: one.tokens_per_second for one in sweep.measured}
+    settings = {"fly": SETTINGS, "exact": SETTINGS[:4], "autoregressive": SETTINGS[:1]}
+    head = [*SETTINGS, "prompts", "tokens", "passes", *(figure.name for figure in FIGURES), "checkable",
+            "tokens_per_second_measured", "pair", "device", "date"]  # fmt: skip
+    body = [
+        [
+            *(getattr(point.config, name) if name in settings[point.config.rule] else None for name in SETTINGS),
+            point.prompts,
+            point.tokens,
+            point.passes,
+            *(figure.value(point) for figure in FIGURES),
+            point.checkable,
+            measured.get(point.index),
+            sweep.provenance.pair,
+            sweep.provenance.device,
+            sweep.provenance.date,
+        ]
+        for point in points
+    ]
+    return csv_table(head, body)

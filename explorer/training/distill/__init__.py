@@ -1,0 +1,1 @@
+"""Drafts and EAGLE-3 heads made from what a target writes."""

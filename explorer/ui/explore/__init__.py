@@ -1,0 +1,1 @@
+"""The Explore tab: its layout and its handlers."""

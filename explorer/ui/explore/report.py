@@ -1,0 +1,69 @@
+"""The last line of a run: its figures, ready to be set as text. Pure: a trace in, plain data out."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from explorer.analysis.metrics import Summary, summarize
+from explorer.pieces import text_of
+from explorer.trace import Trace
+from explorer.wire import origin
+
+CONTEXT_TOKENS = 6  # of each text shown at a divergence
+
+
+def end_event(trace: Trace) -> dict[str, Any]:
+    """The `end` event of the run view."""
+    summary = summarize(trace)
+    return {
+        "end": trace.stop.reason,
+        "partial": trace.partial,
+        "provenance": origin(trace.provenance),
+        "summary": {
+            "tokens": summary.tokens,
+            "passes": summary.passes,
+            "tau": summary.tau,
+            "kept": summary.kept,
+            "kept_per_round": summary.kept_per_round,
+            "drafted": summary.drafted,
+            "counts": {str(verdict): count for verdict, count in summary.counts.items() if count},
+            "speed": summary.tokens_per_second,
+            "device": trace.provenance.device,
+            "seconds": asdict(trace.seconds),
+            **_of_drafting(trace, summary),
+            **_against_baseline(trace, summary),
+        },
+    }
+
+
+def _of_drafting(trace: Trace, summary: Summary) -> dict[str, Any]:
+    """What only runs with candidate phrases, with trees, or with PEARL's schedule have."""
+    told: dict[str, Any] = {}
+    if summary.phrases:
+        told |= {"phrases": summary.phrases, "from_phrases": summary.from_phrases}
+    if trace.config.drafts_trees and summary.verified:
+        told |= {"nodes": summary.verified, "kept_of_nodes": summary.kept_of_verified}
+    if summary.overlapped_tokens_per_second is not None:
+        told["overlapped_speed"] = summary.overlapped_tokens_per_second
+    return told
+
+
+def _against_baseline(trace: Trace, summary: Summary) -> dict[str, Any]:
+    if trace.baseline is None:
+        return {}
+    fidelity: dict[str, Any] = {"compared": min(summary.tokens, len(trace.baseline.ids))}
+    if summary.divergence is not None:
+        here = slice(summary.divergence, summary.divergence + CONTEXT_TOKENS)
+        fidelity |= {
+            "index": summary.divergence + 1,  # counted from 1, for a person
+            "ours": text_of(trace.output_ids[here], trace.vocabulary),
+            "theirs": text_of(trace.baseline.ids[here], trace.vocabulary),
+        }
+    return {
+        "speedup": summary.speedup,
+        "baseline_speed": summary.baseline_tokens_per_second,
+        "logprob": summary.mean_logprob,
+        "baseline_logprob": summary.baseline_mean_logprob,
+        "fidelity": fidelity,
+    }

@@ -1,0 +1,1 @@
+"""The Tune tab: its layout and its handlers."""

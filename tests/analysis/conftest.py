@@ -1,6 +1,0 @@
-"""The scripted rounds of tests/ui serve here as well."""
-
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "ui"))

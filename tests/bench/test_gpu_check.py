@@ -1,0 +1,49 @@
+"""The check of a GPU, on tiny pairs without one: what it compares, that it sees a difference, and what it says it did not do."""
+
+import copy
+
+import pytest
+
+from explorer import __main__ as cli
+from explorer.bench import gpu_check
+from explorer.engine.models.model import LanguageModel
+
+PROMPTS = ["hello there", "one two"]
+SETTINGS = gpu_check.settings(8)
+
+
+@pytest.fixture
+def without_stops(make_pair, with_stop_ids):
+    return with_stop_ids(make_pair("llama"))
+
+
+def test_both_forms_of_the_draft_run_every_setting(without_stops):
+    lines = gpu_check.forms(without_stops, PROMPTS[1:], SETTINGS)
+    assert [line.setting for line in lines] == ["exact, K = 4", "fly, K = 8", "exact, pacer"]
+    assert all(line.same_ids == line.runs == 1 for line in lines)
+    assert all(line.eager > 0 and line.fixed > 0 for line in lines)
+
+
+def test_a_difference_is_found_with_its_place_and_gap(without_stops, make_pair):
+    configs = {name: config for name, config in SETTINGS.items() if config.length != "pacer"}
+    same = gpu_check.differences(without_stops, without_stops, PROMPTS[:1], configs)
+    assert [one.index for one in same] == [None] * 3
+    other = copy.copy(without_stops)
+    other.target = LanguageModel(make_pair("llama", seed=3).oracle, other.vocab_size)
+    found = gpu_check.differences(without_stops, other, PROMPTS[:1], configs)
+    assert all(one.index is not None and one.gap > 0 for one in found)
+    assert "none" in gpu_check.difference_table(same)
+    assert "none" not in gpu_check.difference_table(found)
+
+
+def test_without_a_gpu_it_says_what_it_did_not_do(without_stops, monkeypatch, tmp_path, capsys):
+    """Exit code 1: a check that was not made must not look like one that passed."""
+    monkeypatch.setattr(gpu_check, "load_pair", lambda *_: without_stops)
+    monkeypatch.setattr(gpu_check, "CPU_SHAPE", "32x2x4x2x64x96+16x1x2x1x32x96")
+    monkeypatch.setitem(gpu_check.synthetic.COPIED, "cpu", 2**20)
+    out = tmp_path / "report.md"
+    assert cli.main(["gpu-check", "--prompts", "1", "--max-new-tokens", "4", "--out", str(out)]) == 1
+    text = out.read_text()
+    assert capsys.readouterr().out == text
+    assert "fixed buffers" in text
+    assert "Not run: no CUDA device" in text

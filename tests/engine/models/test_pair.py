@@ -1,0 +1,261 @@
+"""Pairs: what is refused and why, how prompts are made, how folders of weights become a pair."""
+
+import json
+
+import pytest
+import torch
+
+from explorer.config import ConfigError, DecodeConfig
+from explorer.engine.decode import decode
+from explorer.engine.models import loading
+from explorer.engine.models.loading import Placement, placement
+from explorer.engine.models.model import LanguageModel, UnsupportedModel
+from explorer.engine.models.packed import PackedModel
+from explorer.engine.models.pair import Pair, PairMismatch, check_same_vocabulary
+from explorer.engine.models.registry import UnknownPair, default_pair, find_pair, known_pairs, load_pair
+from explorer.errors import UserError
+from explorer.prompts import PromptError
+
+# Models that cannot be run honestly -----------------------------------------------------------------------------------
+
+
+def recurrent_models():
+    import transformers as hf
+
+    common = {"vocab_size": 267, "hidden_size": 32, "num_hidden_layers": 2, "eos_token_id": None, "pad_token_id": None}
+    attention = {"intermediate_size": 64, "num_attention_heads": 4, "num_key_value_heads": 2}
+    yield "mamba", lambda: hf.MambaForCausalLM(hf.MambaConfig(**common, state_size=4))
+    yield (
+        "lfm2",
+        lambda: hf.Lfm2ForCausalLM(hf.Lfm2Config(**common, **attention, layer_types=["conv", "full_attention"])),
+    )
+
+
+@pytest.mark.parametrize("build", [pytest.param(build, id=name) for name, build in recurrent_models()])
+def test_a_state_that_cannot_be_rolled_back_is_refused(build, make_model, tokenizer):
+    """Rejected tokens would stay in the state and silently change the text (transformers#30312)."""
+    with pytest.raises(UnsupportedModel, match="cannot be rolled back"):
+        LanguageModel(build(), 267)
+    with pytest.raises(UnsupportedModel):
+        Pair("p", make_model("llama", 0), build(), tokenizer)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_fewer_rows_than_tokens_is_refused(packed, make_model, tokenizer):
+    with pytest.raises(UnsupportedModel, match="200 output rows, its tokenizer 267 tokens"):
+        Pair(
+            "p",
+            make_model("llama", 0, vocab_size=200, pad_token_id=0, eos_token_id=1),
+            make_model("llama", 0),
+            tokenizer,
+            packed=packed,
+        )
+
+
+# Vocabularies --------------------------------------------------------------------------------------------------------
+
+
+def other_tokenizer(extra: str):
+    from tokenizers import Tokenizer, decoders, models
+    from transformers import PreTrainedTokenizerFast
+
+    backend = Tokenizer(models.BPE({"a": 0, "b": 1, extra: 2}, []))
+    backend.decoder = decoders.ByteLevel()
+    return PreTrainedTokenizerFast(tokenizer_object=backend)
+
+
+def test_another_vocabulary_is_refused_with_both_sizes(tokenizer):
+    """A mismatch ran silently at 0 % (llama.cpp PR#3812); the message must name both sizes and what differs."""
+    with pytest.raises(PairMismatch) as error:
+        check_same_vocabulary(tokenizer, other_tokenizer("c"))
+    assert "267 and 3 tokens" in str(error.value)
+    with pytest.raises(PairMismatch, match="3 and 3 tokens.*'[cd]'"):
+        check_same_vocabulary(other_tokenizer("c"), other_tokenizer("d"))
+    check_same_vocabulary(other_tokenizer("c"), other_tokenizer("c"))
+
+
+def test_padding_of_the_tables_is_no_difference(make_model, tokenizer):
+    """Qwen2.5: 151,936 rows in the small sizes, 152,064 from 7B up, one tokenizer."""
+    pair = Pair("p", make_model("qwen2", 0), make_model("qwen2", 1, vocab_size=304), tokenizer)
+    config = DecodeConfig(rule="exact", max_new_tokens=8, temperature=1.0)
+    assert sum(len(round_.emitted) for round_ in decode(pair, [1, 2, 3], config)) <= 8
+
+
+def test_the_context_is_the_shorter_of_both(make_model, tokenizer):
+    """A draft with a shorter context than the target would read positions it has never seen."""
+    pair = Pair("p", make_model("llama", 0), make_model("llama", 1, max_position_embeddings=64), tokenizer)
+    assert pair.context_limit == 64
+    with pytest.raises(PromptError, match="context of 64"):
+        next(decode(pair, [1] * 60, DecodeConfig(max_new_tokens=5)))
+
+
+# Prompts -------------------------------------------------------------------------------------------------------------
+
+
+def test_the_chat_template_is_applied_once(pair, tokenizer):
+    """A second beginning-of-text or a template applied to one model only (ATOM#609, transformers PR#46124)."""
+    prompt = pair.encode("Hi é")
+    assert prompt.text == "<|im_start|>user\nHi é<|im_end|>\n<|im_start|>assistant\n"
+    assert tokenizer.decode(prompt.ids) == prompt.text
+    assert [(m.role, m.content) for m in prompt.messages] == [("user", "Hi é")]
+    raw = pair.encode("Hi é", raw=True)
+    assert (raw.text, raw.messages, tokenizer.decode(raw.ids)) == ("Hi é", None, "Hi é")
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n\t "])
+def test_an_empty_prompt_is_refused(pair, text):
+    for raw in (True, False):
+        with pytest.raises(PromptError, match="the prompt is empty"):
+            pair.encode(text, raw)
+
+
+def test_a_prompt_that_is_not_unicode_is_refused(pair):
+    """Bytes that are not UTF-8 on the command line arrive as lone surrogates."""
+    with pytest.raises(PromptError):
+        pair.encode("a\udc80")
+
+
+def test_the_provenance_says_what_runs(pair, make_pair):
+    provenance = pair.provenance()
+    assert provenance.pair == "tiny-llama"
+    assert provenance.dtype == {"target": "float32", "draft": "float32"}
+    assert "packed" in make_pair("packed-llama").provenance().dtype["draft"]
+    assert set(provenance.versions) == {"torch", "transformers"}
+    assert provenance.threads == torch.get_num_threads()
+
+
+# Folders -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def folders(pair, tmp_path):
+    for side, model in (("target", pair.oracle), ("draft", pair.oracle_draft)):
+        model.save_pretrained(tmp_path / side)
+        pair.tokenizer.save_pretrained(tmp_path / side)
+    return tmp_path
+
+
+def name_of(folders) -> str:
+    return f"{folders / 'target'},{folders / 'draft'}"
+
+
+@pytest.mark.parametrize("dtype", [None, "float32", "bfloat16"])
+def test_a_pair_of_folders_loads(folders, pair, dtype):
+    loaded = load_pair(name_of(folders), device="cpu", dtype=dtype)
+    assert isinstance(loaded.target, LanguageModel if dtype else PackedModel)
+    assert loaded.stop_ids == pair.stop_ids
+    assert set(loaded.fingerprints) == {"target", "draft"}
+    assert loaded.fingerprints["target"] != loaded.fingerprints["draft"]
+    config = DecodeConfig(rule="exact", draft_length=4, max_new_tokens=12)
+    ids = [[t for r in decode(p, [1, 2, 3, 4], config) for t in r.emitted] for p in (loaded, pair)]
+    assert ids[0] == ids[1] or dtype == "bfloat16"
+
+
+def test_folders_with_two_vocabularies_are_refused(folders):
+    other_tokenizer("c").save_pretrained(folders / "draft")
+    with pytest.raises(PairMismatch, match="267 and 3"):
+        load_pair(name_of(folders), device="cpu")
+
+
+def spoil_weights(folder):
+    path = folder / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:-4000])
+
+
+def spoil_header(folder):
+    (folder / "model.safetensors").write_bytes(b"\xff" * 64)
+
+
+def spoil_config(folder):
+    (folder / "config.json").write_text("{")
+
+
+def unknown_architecture(folder):
+    (folder / "config.json").write_text('{"model_type": "from_the_future"}')
+
+
+def remote_code(folder):
+    config = json.loads((folder / "config.json").read_text())
+    config |= {"auto_map": {"AutoConfig": "evil.Config", "AutoModelForCausalLM": "evil.Model"}, "model_type": "evil"}
+    (folder / "config.json").write_text(json.dumps(config))
+    (folder / "evil.py").write_text("raise SystemExit('remote code ran')")
+
+
+def no_tokenizer(folder):
+    for path in folder.glob("tokenizer*"):
+        path.unlink()
+
+
+@pytest.mark.parametrize(
+    "spoil", [spoil_weights, spoil_header, spoil_config, unknown_architecture, remote_code, no_tokenizer]
+)
+def test_spoilt_folders_are_refused_in_one_line(spoil, folders):
+    """Truncated downloads, unknown models and remote code: a sentence for the user, never a library's traceback."""
+    spoil(folders / "draft")
+    with pytest.raises(UserError) as error:
+        load_pair(name_of(folders), device="cpu")
+    assert len(str(error.value).splitlines()) == 1
+
+
+def test_grafted_layers_must_fit(make_model, tmp_path):
+    from explorer.engine.models.weights import WeightsError
+
+    target, other = make_model("llama", 0), make_model("llama", 1, num_hidden_layers=1)
+    other.config.save_pretrained(tmp_path)
+    from safetensors.torch import save_file
+
+    save_file({k: v.clone() for k, v in other.state_dict().items() if "layers" in k}, tmp_path / "model.safetensors")
+    with pytest.raises(WeightsError, match="does not hold the layers"):
+        loading.graft(target, tmp_path)
+
+
+@torch.inference_mode()
+def test_a_grafted_draft_of_all_layers_is_the_target(make_model, tmp_path):
+    """Rotary tables lost on the meta device, or embeddings copied instead of shared."""
+    from safetensors.torch import save_file
+
+    target = make_model("llama", 0)
+    target.config.save_pretrained(tmp_path)
+    layers = {k: v.clone() for k, v in target.state_dict().items() if "embed_tokens" not in k and "lm_head" not in k}
+    save_file(layers, tmp_path / "model.safetensors")
+    draft = loading.graft(target, tmp_path)
+    assert draft.get_input_embeddings() is target.get_input_embeddings()
+    ids = torch.arange(40)[None]
+    torch.testing.assert_close(draft(input_ids=ids).logits, target(input_ids=ids).logits)
+
+
+# Names ---------------------------------------------------------------------------------------------------------------
+
+
+def test_known_pairs():
+    names = [pair.name for pair in known_pairs()]
+    assert names[0] == default_pair() == "smollm2-135m"
+    assert len(set(names)) == len(names) >= 8
+    embedded = [pair for pair in known_pairs() if pair.is_embedded]
+    assert [pair.name for pair in embedded] == ["smollm2-135m", "smollm2-135m-distilled"]
+    for pair in known_pairs():
+        if not pair.is_embedded:
+            assert pair.target.count("/") == pair.draft.count("/") == 1
+        assert pair.download_gb
+        assert pair.suits
+        assert pair.title
+
+
+@pytest.mark.parametrize("name", ["", "nope", ",", "a,", ",b", " , "])
+def test_unknown_names_say_what_is_known(name):
+    with pytest.raises(UnknownPair, match="smollm2-135m.*TARGET,DRAFT"):
+        find_pair(name)
+
+
+def test_any_two_models_make_a_pair():
+    pair = find_pair(" own/target , ./draft ")
+    assert (pair.target, pair.draft, pair.is_embedded) == ("own/target", "./draft", False)
+
+
+def test_devices_and_dtypes():
+    assert placement("cpu", "float32") == Placement(torch.device("cpu"), torch.float32, packed=False)
+    assert placement(None, None).packed
+    assert placement("cpu", "bfloat16").dtype == torch.bfloat16
+    for device, dtype in (("cuda", None), ("nonsense", None), ("cpu:x", None), ("cpu", "int8"), ("cpu", "Float32")):
+        with pytest.raises(ConfigError, match="not available here|dtype must be one of"):
+            placement(device, dtype)
