@@ -1,8 +1,27 @@
 """Errors that are meant for a person: bad input, a machine that is too small, and an installation that is not there."""
 
+from __future__ import annotations
+
+from typing import Any
+
+from explorer.messages import CATALOGUES, Message
+
 
 class UserError(ValueError):
     """Says in one sentence what is wrong and how to put it right. Front ends show the message, never a traceback."""
+
+    def __init__(self, code: str, **values: Any):
+        """code: of the catalogues in explorer/messages, with the values of its gaps. (A sentence without a code still works.)"""
+        self.message = Message(code, values) if code in CATALOGUES["en"] else None
+        super().__init__(str(self.message) if self.message else code)
+        self._made_of = code, values
+
+    def __reduce__(self) -> tuple[Any, ...]:  # errors cross to and from the process that has a GPU
+        return _again, (type(self), *self._made_of)
+
+
+def _again(kind: type[UserError], code: str, values: dict[str, Any]) -> UserError:
+    return kind(code, **values)
 
 
 def is_out_of_memory(error: BaseException) -> bool:
