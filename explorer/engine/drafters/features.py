@@ -17,7 +17,8 @@ from explorer.engine.drafters.draft import Draft, Score
 from explorer.engine.drafters.eagle import Eagle3Head, taps_of
 from explorer.engine.drafters.trees import Node, grow
 from explorer.engine.models.model import output_device
-from explorer.engine.models.packed import GROW, Form, kernel_works, pack
+from explorer.engine.models.linears import Form, kernel_works, pack
+from explorer.engine.models.packed import GROW
 from explorer.engine.sampling import Sampler
 
 

@@ -13,7 +13,8 @@ from explorer.engine.drafters.features import FeatureModel
 from explorer.engine.drafters.lengths import BlockScorer
 from explorer.engine.models import fixed
 from explorer.engine.models.model import Context, LanguageModel
-from explorer.engine.models.packed import Form, PackedContext, PackedModel, supports
+from explorer.engine.models.linears import Form, draft_form
+from explorer.engine.models.packed import PackedContext, PackedModel, supports
 from explorer.engine.models.vocabulary import Vocabulary
 from explorer.engine.verification.judge_head import JudgeHead, JudgeHeadError
 from explorer.errors import UserError
