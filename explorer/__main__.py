@@ -296,11 +296,12 @@ def _run(args: argparse.Namespace) -> int:
     text = args.prompt if args.prompt is not None else _read_text(args.prompt_file)
     check_prompt_text(text)
     _check_writable(args.out)
-    from explorer.engine.models.registry import default_pair, find_pair, load_pair
+    from explorer.engine.models.registry import default_pair, find_pair
 
     name = args.pair or default_pair(args.device)
     find_pair(name)  # an unknown one is refused before the long imports
     from explorer.engine.decode import decode
+    from explorer.engine.load_pair import load_pair
     from explorer.engine.recorder import Recorder, plain
 
     def say(message: str) -> None:
@@ -312,11 +313,12 @@ def _run(args: argparse.Namespace) -> int:
     pair = load_pair(name, args.device, args.dtype, progress=say)
     prompt = pair.encode(text, config.raw_prompt)
     if config.needs_layer:
-        from explorer.engine.drafters.pacer.shipped import attach, card_for, with_choice
+        from explorer.engine.drafters.pacer.shipped import card_for, with_choice
 
-        cards = attach(pair, args.pacer_layer)
-        config = with_choice(config, cards, vars(args))
-        if (card := card_for(cards, config.rule)) and (warning := card.warning(pair.fingerprints)):
+        if args.pacer_layer:
+            pair = pair.with_pacer_layer(args.pacer_layer)
+        config = with_choice(config, pair.cards, vars(args))
+        if (card := card_for(pair.cards, config.rule)) and (warning := card.warning(pair.fingerprints)):
             say(f"warning: {warning}")
     for note in config.notes:
         say(f"note: {as_options(note)}")

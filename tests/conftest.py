@@ -104,8 +104,7 @@ def tiny_pair(shape: str = "llama", noise: float | None = None, seed: int = 0):
     `pair.oracle` and `pair.oracle_draft` are transformers' own models of the same weights.
     """
     import torch
-
-    from explorer.engine.models.pair import Pair
+    from pairs import OraclePair
 
     torch.set_num_threads(1)
     layout, _, family = shape.rpartition("-")
@@ -117,10 +116,8 @@ def tiny_pair(shape: str = "llama", noise: float | None = None, seed: int = 0):
         for parameter in draft.parameters():
             scale = parameter.std() if parameter.ndim > 1 else parameter.abs().mean()
             parameter += noise * scale * torch.randn(parameter.shape, generator=generator)
-    pair = Pair(f"tiny-{shape}", target, draft, byte_tokenizer(), packed=bool(layout))
-    pair.drafts_for_itself |= layout == "self"
-    pair.oracle, pair.oracle_draft = target, draft
-    return pair
+    pair = OraclePair.of(f"tiny-{shape}", target, draft, byte_tokenizer(), packed=bool(layout))
+    return replace(pair, drafts_for_itself=pair.drafts_for_itself or layout == "self")
 
 
 def pytest_collection_modifyitems(items):
@@ -153,9 +150,7 @@ def with_stop_ids():
     """The same weights under other stop ids."""
 
     def build(pair, *stop_ids: int):
-        changed = copy.copy(pair)
-        changed.stop_ids = frozenset(stop_ids)
-        return changed
+        return replace(pair, stop_ids=frozenset(stop_ids))
 
     return build
 
@@ -169,10 +164,8 @@ def with_judge_head():
 
         from explorer.engine.verification.judge_head import JudgeHead
 
-        judged = copy.copy(pair)
         weight = torch.randn(pair.target.width, generator=torch.Generator().manual_seed(3))
-        judged.judge_head = JudgeHead(weight / (PEAK * pair.target.width**0.5), torch.zeros(()))
-        return judged
+        return replace(pair, judge_head=JudgeHead(weight / (PEAK * pair.target.width**0.5), torch.zeros(())))
 
     return build
 
@@ -198,7 +191,8 @@ def plain_greedy_ids():
 @pytest.fixture(scope="session")
 def real_pair():
     """The embedded pair; the first use downloads and converts its weights."""
-    from explorer.engine.models.registry import default_pair, load_pair
+    from explorer.engine.load_pair import load_pair
+    from explorer.engine.models.registry import default_pair
 
     return load_pair(default_pair(), device="cpu")
 

@@ -28,10 +28,10 @@ from explorer.bench.rows import (
     their_rows,
 )
 from explorer.config import DecodeConfig
-from explorer.engine.drafters.pacer.shipped import attach
+from explorer.engine.load_pair import load_pair
 from explorer.engine.models.model import LanguageModel
-from explorer.engine.models.pair import Pair
-from explorer.engine.models.registry import default_pair, load_pair
+from explorer.engine.models.registry import default_pair
+from explorer.engine.pair import Pair
 from explorer.errors import UserError
 from explorer.files import write_whole
 from explorer.prompts import PromptItem
@@ -46,12 +46,11 @@ def main(args: argparse.Namespace, items: Sequence[PromptItem]) -> int:
     name = args.pair or default_pair(args.device)
     pair = load_pair(name, args.device, args.dtype, progress=say)
     resident = _resident_bytes()
+    if args.pacer_layer:
+        pair = pair.with_pacer_layer(args.pacer_layer)
     prompts = [list(pair.encode(item.prompt).ids) for item in items]
     rows = our_rows(pair, base, lengths)
-    rows |= {
-        row: ours(pair, config)
-        for row, config in adaptive_rows(pair, base, attach(pair, args.pacer_layer), args.row).items()
-    }
+    rows |= {row: ours(pair, config) for row, config in adaptive_rows(pair, base, pair.cards, args.row).items()}
     known = [*rows, *their_names(lengths)]
     for text in args.rows or ():
         if not any(text in row for row in known):

@@ -6,7 +6,6 @@ Each part says what it compared and on what. Without a GPU the parts that a CPU 
 from __future__ import annotations
 
 import argparse
-import copy
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,11 +19,12 @@ from explorer.config import POLICY_DEFAULTS, DecodeConfig
 from explorer.engine.decode import decode
 from explorer.engine.drafters.pacer.layer import PreVerificationLayer
 from explorer.engine.drafters.pacer.scorers import FixedScorer, ModuleScorer
+from explorer.engine.load_pair import load_pair
 from explorer.engine.models import loading
 from explorer.engine.models.fixed import FixedModel
 from explorer.engine.models.model import LanguageModel
-from explorer.engine.models.pair import Pair, device_name
-from explorer.engine.models.registry import default_pair, load_pair
+from explorer.engine.models.registry import default_pair
+from explorer.engine.pair import Pair, device_name
 from explorer.engine.recorder import Recorder, plain
 from explorer.prompts import EXAMPLES, read_prompts
 from explorer.trace import Baseline, Trace
@@ -79,15 +79,13 @@ def with_layer(pair: Pair) -> Pair:
     """Steered by an untrained layer, which says what the draft's own probabilities say: the work of a trained one."""
     layer = PreVerificationLayer.beside(pair.draft.model)
     scorer = FixedScorer if isinstance(pair.draft, FixedModel) else ModuleScorer
-    pair.scorers = {"exact": scorer(layer, pair.draft.device, pair.draft.model.dtype)}
-    return pair
+    return replace(pair, scorers={"exact": scorer(layer, pair.draft.device, pair.draft.model.dtype)})
 
 
 def in_forms(pair: Pair) -> tuple[Pair, Pair]:
     """The same weights with a draft whose cache grows, and with one on fixed buffers."""
-    growing, fixed = copy.copy(pair), copy.copy(pair)
-    growing.draft = LanguageModel(pair.draft.model, pair.vocab_size)
-    fixed.draft = FixedModel(pair.draft.model, pair.vocab_size)
+    kinds = LanguageModel, FixedModel
+    growing, fixed = (replace(pair, draft=kind(pair.draft.model, pair.vocab_size)) for kind in kinds)
     return with_layer(growing), with_layer(fixed)
 
 

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from explorer.config import POLICY_DEFAULTS, ConfigError, DecodeConfig, knobs
 from explorer.engine.drafters.pacer.card import Card
 from explorer.engine.drafters.pacer.shipped import with_choice
-from explorer.engine.models.pair import Pair
+from explorer.engine.pair import Pair
 
 KNOBS = {knob.name: knob for knob in knobs()}
 
 
 def adaptive_rows(
-    pair: Pair, base: DecodeConfig, cards: dict[str, Card], more: Sequence[str] = ()
+    pair: Pair, base: DecodeConfig, cards: Mapping[str, Card], more: Sequence[str] = ()
 ) -> dict[str, DecodeConfig]:
     """Configurations by row name. cards: of the layers on the pair, by rule; without any there is no PACER row.
 
@@ -39,7 +39,7 @@ def adaptive_rows(
     return {name: read_row(text, base, cards) for name, text in texts.items()}
 
 
-def read_row(text: str, base: DecodeConfig, cards: dict[str, Card]) -> DecodeConfig:
+def read_row(text: str, base: DecodeConfig, cards: Mapping[str, Card]) -> DecodeConfig:
     """`exact length=pacer threshold=0.6` as a configuration; what it does not name comes from the policy, the layer's card
     and `base`, in this order."""
     rule, *words = text.split() or [""]

@@ -19,7 +19,7 @@ from explorer.config import DecodeConfig
 from explorer.engine.decode import decode
 from explorer.engine.drafters.lookup import MAX_NGRAM
 from explorer.engine.drafters.phrases import PhrasePool
-from explorer.engine.models.pair import Pair
+from explorer.engine.pair import Pair
 from explorer.errors import UserError
 from explorer.trace import Round, Seconds
 from explorer.verdicts import LOOSE_RULES

@@ -22,7 +22,7 @@ from explorer.analysis.markdown import markdown_table
 from explorer.engine.models import loading
 from explorer.engine.models.fixed import FixedModel
 from explorer.engine.models.model import LanguageModel
-from explorer.engine.models.pair import device_name
+from explorer.engine.pair import device_name
 from explorer.engine.timing import median_seconds
 from explorer.errors import UserError
 from explorer.prompts import EXAMPLES

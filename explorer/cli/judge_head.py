@@ -15,7 +15,7 @@ from explorer.errors import UserError
 from explorer.prompts import CHECKABLE, EXAMPLES, HELD_OUT
 
 if TYPE_CHECKING:
-    from explorer.engine.models.pair import Pair
+    from explorer.engine.pair import Pair
     from explorer.training.judge.data import Rows
     from explorer.training.judge.labels import Drafter
 
@@ -157,8 +157,9 @@ def _train(args: argparse.Namespace) -> None:
 
 def _evaluate(args: argparse.Namespace) -> None:
     from explorer.config import DecodeConfig
-    from explorer.engine.models.registry import default_pair, load_pair
-    from explorer.engine.verification.judge_head import attach, read_judge_head
+    from explorer.engine.load_pair import load_pair
+    from explorer.engine.models.registry import default_pair
+    from explorer.engine.verification.judge_head import read_judge_head
     from explorer.prompts import read_prompts
     from explorer.training.judge.data import read_folder, rows_of
     from explorer.training.judge.evaluate import (
@@ -179,8 +180,7 @@ def _evaluate(args: argparse.Namespace) -> None:
         print(f"{name}: {describe(rows)}\n\n{table(judged(head, rows, limits))}\n")
     if not args.answers:
         return
-    pair = load_pair(args.pair or default_pair(args.device), args.device)
-    attach(pair, args.head)
+    pair = load_pair(args.pair or default_pair(args.device), args.device).with_judge_head(args.head)
     base = DecodeConfig(draft_length=args.draft_length, max_new_tokens=args.max_new_tokens)
     points, items = rule_points(base, limits), [item for item in read_prompts(args.answers) if item.answer]
     passes = 0
@@ -211,9 +211,10 @@ def _split(args: argparse.Namespace) -> tuple[Rows, Rows, Rows]:
 
 def load(args: argparse.Namespace) -> tuple[Pair, list[Drafter]]:
     """The pair whose target is to have a head, and all drafts that may say something else. Raises UserErrors."""
+    from explorer.engine.load_pair import load_pair
     from explorer.engine.models import loading
-    from explorer.engine.models.pair import lay_out
-    from explorer.engine.models.registry import default_pair, find_pair, load_pair
+    from explorer.engine.models.registry import default_pair, find_pair
+    from explorer.engine.pair import lay_out
     from explorer.training.judge.labels import Drafter
     from explorer.training.pacer.sides import read_draft
 

@@ -208,8 +208,7 @@ def _evaluate(args: argparse.Namespace, name: str) -> None:
     from dataclasses import asdict, replace
 
     from explorer.engine.drafters.pacer.card import load, save_card
-    from explorer.engine.drafters.pacer.shipped import attach
-    from explorer.engine.models.registry import load_pair
+    from explorer.engine.load_pair import load_pair
     from explorer.training.pacer.costs import measure_costs, read_costs
     from explorer.training.pacer.data import read_folder
     from explorer.training.pacer.evaluate import evaluate, markdown
@@ -220,8 +219,7 @@ def _evaluate(args: argparse.Namespace, name: str) -> None:
     if args.costs:
         costs = read_costs(args.costs)
     else:
-        pair = load_pair(name, args.device)
-        attach(pair, args.layer)
+        pair = load_pair(name, args.device).with_pacer_layer(args.layer)
         costs = measure_costs(pair, block_size=4)
         del pair
         if args.measure:

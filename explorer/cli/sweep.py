@@ -17,8 +17,9 @@ import torch
 from explorer.analysis.loosened import loosened_table
 from explorer.cli.options import as_options
 from explorer.config import DecodeConfig
-from explorer.engine.drafters.pacer.shipped import attach, with_choice
-from explorer.engine.models.registry import default_pair, load_pair
+from explorer.engine.drafters.pacer.shipped import with_choice
+from explorer.engine.load_pair import load_pair
+from explorer.engine.models.registry import default_pair
 from explorer.errors import UserError
 from explorer.files import write_whole
 from explorer.prompts import PromptItem
@@ -38,8 +39,9 @@ def main(args: argparse.Namespace, base: DecodeConfig, items: Sequence[PromptIte
             args.pair or default_pair(processes.device), processes.device, args.dtype, progress=processes.say
         )
         if base.needs_layer:
-            cards = attach(pair, args.pacer_layer)
-            points = sweep_points(with_choice(base, cards, vars(args)), *grid)
+            if args.pacer_layer:
+                pair = pair.with_pacer_layer(args.pacer_layer)
+            points = sweep_points(with_choice(base, pair.cards, vars(args)), *grid)
         for note in dict.fromkeys(note for point in points for note in point.notes):
             processes.say(f"note: {as_options(note)}")
         todo = tasks(pair, items, points)

@@ -21,7 +21,7 @@ from explorer.engine.drafters.phrases import PhrasePool
 from explorer.engine.drafters.trees import Node, verify_tree
 from explorer.engine.models.model import Context
 from explorer.engine.models.packed import PackedContext
-from explorer.engine.models.pair import Pair
+from explorer.engine.pair import Pair
 from explorer.engine.sampling import Sampler
 from explorer.engine.timing import wait
 from explorer.engine.verification.measure import measure

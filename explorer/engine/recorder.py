@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from explorer.config import DecodeConfig
-from explorer.engine.models.pair import Pair
+from explorer.engine.pair import Pair
 from explorer.stops import Stop, StopRule
-from explorer.trace import Baseline, Prompt, Round, Trace, mentioned_ids
+from explorer.trace import Baseline, Prompt, Provenance, Round, Trace, mentioned_ids
 
 
 class Recorder:
     """The record of one run while it grows. Runs of any length can be turned into a trace at any time."""
 
-    def __init__(self, pair: Pair, prompt: Prompt, config: DecodeConfig):
+    def __init__(
+        self, pair: Pair, prompt: Prompt, config: DecodeConfig, provenance: Callable[[], Provenance] | None = None
+    ):
+        """provenance: what runs, where rounds come from another process; else the pair says so."""
         self._pair, self._prompt, self._config = pair, prompt, config
-        self._provenance = pair.provenance()
+        self._current_provenance = provenance or pair.provenance
+        self._provenance = self._current_provenance()
         self.rounds: list[Round] = []
 
     def add(self, round_: Round) -> None:
         if not self.rounds:
-            self._provenance = self._pair.provenance()  # where a GPU is lent, its name is known only now
+            self._provenance = self._current_provenance()  # where a GPU is lent, its name is known only now
         self.rounds.append(round_)
 
     @property

@@ -17,7 +17,7 @@ import torch
 from explorer.config import RULE_KNOBS, ConfigError, DecodeConfig, knobs
 from explorer.engine.decode import Sides, check_prompt
 from explorer.engine.drafters.lengths import make_length_policy
-from explorer.engine.models.pair import Pair
+from explorer.engine.pair import Pair
 from explorer.stops import StopRule
 from explorer.trace import Round
 from explorer.verdicts import Judgement

@@ -9,7 +9,7 @@ from itertools import product
 
 from explorer.config import DecodeConfig
 from explorer.engine.decode import check_prompt, decode
-from explorer.engine.models.pair import Pair
+from explorer.engine.pair import Pair
 from explorer.engine.recorder import Recorder, plain
 from explorer.errors import UserError
 from explorer.prompts import HELD_OUT, PromptItem, read_prompts

@@ -11,11 +11,11 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from explorer.config import DecodeConfig
-from explorer.trace import Baseline, Prompt, Round
+from explorer.trace import Baseline, Prompt, Provenance, Round
 
 if TYPE_CHECKING:
-    from explorer.engine.models.pair import Pair
     from explorer.engine.models.registry import KnownPair
+    from explorer.engine.pair import Pair
     from explorer.engine.recorder import Recorder
     from explorer.prompts import PromptItem
     from explorer.sweep.record import Measured, PromptRuns, Sweep
@@ -55,7 +55,11 @@ class Backend:
     def recorder(self, pair: Pair, prompt: Prompt, config: DecodeConfig) -> Recorder:
         from explorer.engine.recorder import Recorder
 
-        return Recorder(pair, prompt, config)
+        return Recorder(pair, prompt, config, lambda: self.provenance(pair))
+
+    def provenance(self, pair: Pair) -> Provenance:
+        """What runs, here and now."""
+        return pair.provenance()
 
     def decode(self, pair: Pair, prompt: Prompt, config: DecodeConfig) -> Iterator[Round | None]:
         """The rounds of a run, None now and then while one is made; closing the iterator ends the run and its caches."""
@@ -138,9 +142,7 @@ class Backend:
 
     def with_layer(self, pair: Pair, folder: Path) -> Generator[str, None, Pair]:
         """The pair steered by the layer of a folder, for one run; the pair others use stays as it is."""
-        from explorer.engine.drafters.pacer.shipped import with_layer
-
-        return (yield from _wait(self._worker.submit(with_layer, pair, folder)))
+        return (yield from _wait(self._worker.submit(pair.with_pacer_layer, folder)))
 
     def baseline(self, pair: Pair, prompt: Prompt, config: DecodeConfig) -> Generator[str, None, Baseline]:
         """Plain greedy decoding of the same prompt, yielding chances to stop."""
@@ -172,12 +174,11 @@ class Backend:
 
     def _load(self, name: str, progress: Callable[[str], None]) -> Pair:
         if self._pair is None or self._name != name:
-            from explorer.engine.drafters.pacer.shipped import attach
-            from explorer.engine.models.registry import load_pair
+            from explorer.engine.load_pair import load_pair
 
             self._pair = None
             self._pair, self._name = load_pair(name, progress=progress), name
-            for card in attach(self._pair).values():
+            for card in self._pair.cards.values():
                 if warning := card.warning(self._pair.fingerprints):
                     progress(f"Warning: {warning}.")
         return self._pair

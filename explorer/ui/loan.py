@@ -21,8 +21,8 @@ from explorer.ui.backend import WARM, Backend
 from explorer.ui.catalogue import en as texts
 
 if TYPE_CHECKING:
-    from explorer.engine.models.pair import Pair
     from explorer.engine.models.registry import KnownPair
+    from explorer.engine.pair import Pair
     from explorer.sweep.record import Measured, PromptRuns, Sweep
 
 LONGEST = 120  # seconds asked for at most, which is what a visitor without an account has in a day
@@ -64,15 +64,13 @@ class LoanBackend(Backend):
 
         names: of the pairs, the default first. They are loaded now, on this thread; raises what load_pair raises.
         """
-        from explorer.engine.drafters.pacer.shipped import attach
-        from explorer.engine.models.registry import find_pair, load_pair
+        from explorer.engine.load_pair import load_pair
+        from explorer.engine.models.registry import find_pair
 
         super().__init__()
         self._known = tuple(find_pair(name) for name in names)
-        self._pairs: dict[str, Pair] = {}
-        for known in self._known:
-            self._pairs[known.name] = load_pair(known.name)
-            attach(self._pairs[known.name])
+        self._pairs: dict[str, Pair] = {known.name: load_pair(known.name) for known in self._known}
+        self._lent_device: str | None = None  # its name; known once something was lent
         self._warm: set[str] = set()  # in a lent process: pairs that have run there
         self._lent_runs = lend(self._runs, run_seconds)
         self._lent_sweep = lend(self._sweep, sweep_seconds)
@@ -85,6 +83,10 @@ class LoanBackend(Backend):
         yield ""
         return self._pairs[name]
 
+    def provenance(self, pair: Pair) -> Provenance:
+        here = pair.provenance()
+        return replace(here, device=self._lent_device or here.device)
+
     def decode(self, pair: Pair, prompt: Prompt, config: DecodeConfig) -> Iterator[Round]:
         with closing(self.decode_in_turn(pair, prompt, [config])) as rounds:
             for _, round_ in rounds:
@@ -93,7 +95,7 @@ class LoanBackend(Backend):
     def decode_in_turn(
         self, pair: Pair, prompt: Prompt, configs: Sequence[DecodeConfig]
     ) -> Iterator[tuple[int, Round]]:
-        return _received(pair, self._lent_runs(self._registered_name(pair), list(prompt.ids), list(configs)))
+        return self._received(self._lent_runs(self._registered_name(pair), list(prompt.ids), list(configs)))
 
     def warm(self, pair: Pair, prompt: Prompt, configs: Sequence[DecodeConfig]) -> Iterator[None]:
         """Nothing here: the process that runs warms itself up."""
@@ -102,10 +104,21 @@ class LoanBackend(Backend):
     def sweep(
         self, pair: Pair, items: Sequence[PromptItem], points: Sequence[DecodeConfig]
     ) -> Iterator[PromptRuns | int]:
-        return _received(pair, self._lent_sweep(self._registered_name(pair), list(items), list(points)))
+        return self._received(self._lent_sweep(self._registered_name(pair), list(items), list(points)))
 
     def measure(self, pair: Pair, sweep: Sweep, points: Sequence[int]) -> Iterator[tuple[Measured, ...] | int]:
-        return _received(pair, self._lent_measure(self._registered_name(pair), sweep, list(points)))
+        return self._received(self._lent_measure(self._registered_name(pair), sweep, list(points)))
+
+    def _received(self, steps: Generator[Any]) -> Iterator[Any]:
+        """The steps of a lent call; raises the UserError it ended with. Closing the iterator ends it after the step it is in."""
+        with closing(steps):
+            for step in steps:
+                if isinstance(step, Provenance):
+                    self._lent_device = step.device
+                elif isinstance(step, UserError):
+                    raise step
+                else:
+                    yield step
 
     def _registered_name(self, pair: Pair) -> str:
         """What the other process finds the pair by: a record calls a local folder otherwise."""
@@ -140,7 +153,6 @@ class LoanBackend(Backend):
         cut: whether work that outlasts the loan simply ends.
         """
         end, pair = monotonic() + seconds - MARGIN, self._pairs[name]
-        pair.lent_device = None  # here it has a device of its own
         yield pair.provenance()
         try:
             with closing(work(pair)) as steps:
@@ -158,15 +170,3 @@ class LoanBackend(Backend):
             if not isinstance(error, UserError):
                 raise
             yield error
-
-
-def _received(pair: Pair, steps: Generator[Any]) -> Iterator[Any]:
-    """The steps of a lent call; raises the UserError it ended with. Closing the iterator ends it after the step it is in."""
-    with closing(steps):
-        for step in steps:
-            if isinstance(step, Provenance):
-                pair.lent_device = step.device
-            elif isinstance(step, UserError):
-                raise step
-            else:
-                yield step

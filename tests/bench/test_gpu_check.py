@@ -1,6 +1,6 @@
 """The check of a GPU, on tiny pairs without one: what it compares, that it sees a difference, and what it says it did not do."""
 
-import copy
+from dataclasses import replace
 
 import pytest
 
@@ -28,8 +28,8 @@ def test_a_difference_is_found_with_its_place_and_gap(without_stops, make_pair):
     configs = {name: config for name, config in SETTINGS.items() if config.length != "pacer"}
     same = gpu_check.differences(without_stops, without_stops, PROMPTS[:1], configs)
     assert [one.index for one in same] == [None] * 3
-    other = copy.copy(without_stops)
-    other.target = LanguageModel(make_pair("llama", seed=3).oracle, other.vocab_size)
+    target = LanguageModel(make_pair("llama", seed=3).oracle, without_stops.vocab_size)
+    other = replace(without_stops, target=target)
     found = gpu_check.differences(without_stops, other, PROMPTS[:1], configs)
     assert all(one.index is not None and one.gap > 0 for one in found)
     assert "none" in gpu_check.difference_table(same)

@@ -1,8 +1,9 @@
 import pytest
 import torch
 from heads import guessing_head
+from pairs import OraclePair
 
-from explorer.engine.models.pair import Pair
+from explorer.engine.pair import Pair
 
 
 @pytest.fixture(scope="session")
@@ -19,9 +20,7 @@ def headed(make_model, tokenizer):
                     layer.self_attn.o_proj.weight *= 0.03
                     layer.mlp.down_proj.weight *= 0.03
             head = guessing_head(target)
-            pair = Pair(f"headed-{shape}", target, target, tokenizer, head=head, packed=bool(layout))
-            pair.oracle = target
-            found[shape] = pair
+            found[shape] = OraclePair.of(f"headed-{shape}", target, target, tokenizer, head=head, packed=bool(layout))
         return found[shape]
 
     return build

@@ -14,7 +14,8 @@ import torch
 from explorer.config import DecodeConfig
 from explorer.engine.decode import decode
 from explorer.engine.drafters.phrases import PhrasePool
-from explorer.engine.models.registry import default_pair, load_pair
+from explorer.engine.load_pair import load_pair
+from explorer.engine.models.registry import default_pair
 
 pytestmark = pytest.mark.real
 

@@ -1,6 +1,5 @@
 """Where a text ends: stop ids, stop strings and the budget, whichever comes first, at the same token for text and records."""
 
-import copy
 import dataclasses
 
 import pytest
@@ -83,19 +82,19 @@ def test_no_stop_id_at_all(endless):
 
 def test_stop_ids_come_from_every_place_that_names_some(make_model, tokenizer):
     """Llama 3.1 lists several in its generation settings and one in its config."""
-    from explorer.engine.models.pair import Pair
+    from explorer.engine.pair import Pair
 
     target, draft = make_model("llama", 0), make_model("llama", 1)
     target.generation_config.eos_token_id = [7, 8]
     target.config.eos_token_id = 11
     draft.config.eos_token_id = 5
-    assert Pair("p", target, draft, tokenizer).stop_ids == {7, 8, 11, tokenizer.eos_token_id}, (
+    assert Pair.of("p", target, draft, tokenizer).stop_ids == {7, 8, 11, tokenizer.eos_token_id}, (
         "the draft's own has no say"
     )
     target.generation_config.eos_token_id = target.config.eos_token_id = -1  # "none", in some configurations
-    assert Pair("p", target, draft, tokenizer).stop_ids == {tokenizer.eos_token_id}
+    assert Pair.of("p", target, draft, tokenizer).stop_ids == {tokenizer.eos_token_id}
     target.generation_config.eos_token_id = target.config.eos_token_id = None
-    assert Pair("p", target, draft, tokenizer).stop_ids == {tokenizer.eos_token_id}
+    assert Pair.of("p", target, draft, tokenizer).stop_ids == {tokenizer.eos_token_id}
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -194,8 +193,8 @@ def test_a_stop_string_ends_a_run_like_one_decoded_token_by_token(draft_length, 
     """Stop text spanning tokens and rounds, missed inside a kept run (sglang PR#25980) or skipped by a long one
     (ArcticInference#161); ids and records left past it (vllm PR#47616)."""
     pair, ids = endless("qwen2")
-    readable = copy.copy(pair)  # random models write few whole characters, so each id stands for three letters here
-    readable.vocabulary = {token: f"{token:03}".encode() for token in range(pair.vocab_size)}
+    # Random models write few whole characters, so each id stands for three letters here.
+    readable = dataclasses.replace(pair, vocabulary={token: f"{token:03}".encode() for token in range(pair.vocab_size)})
     whole, ends = text_of(ids, readable.vocabulary), set()
     for place in range(0, len(whole) - 4, 7):
         string = whole[place : place + 4]

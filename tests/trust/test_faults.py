@@ -14,6 +14,7 @@ import pytest
 from load import form_of
 from scripted import STORY, ScriptedBackend, make_trace
 
+from explorer.engine.load_pair import load_pair
 from explorer.engine.models import registry, weights
 from explorer.engine.models.weights import RegistryModel, WeightsError
 from explorer.files import write_whole
@@ -147,14 +148,14 @@ def embedded(saved, tmp_path, monkeypatch):
 
 
 def test_a_model_file_cut_short_in_the_cache_says_what_to_do_and_that_works(embedded):
-    registry.load_pair("tiny", device="cpu")
+    load_pair("tiny", device="cpu")
     path = embedded / "model.safetensors"
     path.write_bytes(path.read_bytes()[:-4000])
     with pytest.raises(WeightsError, match="delete that folder and try again") as error:
-        registry.load_pair("tiny", device="cpu")
+        load_pair("tiny", device="cpu")
     assert str(embedded) in str(error.value)
     shutil.rmtree(embedded)
-    assert registry.load_pair("tiny", device="cpu").name == "tiny"
+    assert load_pair("tiny", device="cpu").name == "tiny"
 
 
 def test_the_same_fault_in_a_folder_of_the_users_own_never_says_delete(saved, tmp_path):
@@ -162,7 +163,7 @@ def test_the_same_fault_in_a_folder_of_the_users_own_never_says_delete(saved, tm
     path = tmp_path / "mine" / "model.safetensors"
     path.write_bytes(path.read_bytes()[:-4000])
     with pytest.raises(WeightsError, match="cannot load") as error:
-        registry.load_pair(f"{tmp_path / 'mine'},{tmp_path / 'mine'}", device="cpu")
+        load_pair(f"{tmp_path / 'mine'},{tmp_path / 'mine'}", device="cpu")
     assert "delete" not in str(error.value)
 
 

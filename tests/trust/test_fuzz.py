@@ -12,7 +12,7 @@ from scripted import Script, Step, make_trace
 
 from explorer.config import knobs
 from explorer.engine.drafters.pacer.card import CardError, load
-from explorer.engine.models.registry import load_pair
+from explorer.engine.load_pair import load_pair
 from explorer.errors import UserError
 from explorer.schema import SchemaError, parse_json
 from explorer.trace import MAX_TEXT_BYTES, Trace

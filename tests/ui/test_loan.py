@@ -126,7 +126,7 @@ def test_a_run_comes_back_as_it_would_be_here(backend, held, lender, config):
 
 
 def test_the_record_names_the_device_of_the_other_process(backend, held, monkeypatch):
-    monkeypatch.setattr("explorer.engine.models.pair.device_name", lambda device: f"process {os.getpid()}")
+    monkeypatch.setattr("explorer.engine.pair.device_name", lambda device: f"process {os.getpid()}")
     prompt = held.encode("hello there")
     recorder = backend.recorder(held, prompt, CONFIG)
     for round_ in backend.decode(held, prompt, CONFIG):

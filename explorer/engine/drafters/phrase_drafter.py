@@ -15,10 +15,10 @@ import torch
 from explorer.engine import ranking
 from explorer.engine.drafters.draft import Draft, ModelDrafter, Score
 from explorer.engine.drafters.phrases import Phrase, PhrasePool
+from explorer.engine.models.branched import BranchedText, branched, feed_branched
 from explorer.engine.models.model import Context
 from explorer.engine.models.packed import PackedContext
 from explorer.engine.sampling import Sampler
-from explorer.engine.verification.pack import Pack, feed_pack, pack
 from explorer.engine.verification.suffixes import candidates
 from explorer.trace import Branch, Source, longest
 
@@ -54,7 +54,7 @@ class PhraseDrafter(ModelDrafter):
             phrases = candidates(self._pool, known[-1], self._width, room, self._stop_ids)
             levels = self._levels(known)
             packed = self._pack(pending, levels, phrases)
-            logits = feed_pack(self.context, packed)
+            logits = feed_branched(self.context, packed)
             own = ranking.argmax(logits).tolist()
             last = len(pending) - 1  # the row that the next token is read off
             rows = self._confirm(own, last, packed, phrases)
@@ -80,16 +80,16 @@ class PhraseDrafter(ModelDrafter):
             ]
         return self._window
 
-    def _pack(self, pending: list[int], levels: list[list[int]], phrases: Sequence[Phrase]) -> Pack:
+    def _pack(self, pending: list[int], levels: list[list[int]], phrases: Sequence[Phrase]) -> BranchedText:
         """Level 0 goes on behind the pending tokens; each of its columns has its further levels behind it; phrases on their own."""
         first, *further = levels
         device = self.context.language_model.device
         branches = [(len(pending) + column, [level[column] for level in further]) for column in range(self._width)]
         branches = [branch for branch in branches if branch[1]] + [(len(pending) - 1, phrase) for phrase in phrases]
         trunk = torch.tensor([*pending, *first], device=device)
-        return pack(trunk, [(at, torch.tensor(ids, dtype=torch.long, device=device)) for at, ids in branches])
+        return branched(trunk, [(at, torch.tensor(ids, dtype=torch.long, device=device)) for at, ids in branches])
 
-    def _confirm(self, own: list[int], last: int, packed: Pack, phrases: Sequence[Phrase]) -> list[int]:
+    def _confirm(self, own: list[int], last: int, packed: BranchedText, phrases: Sequence[Phrase]) -> list[int]:
         """The rows that the drafted tokens are read off: the newest token's, then those of the confirmed part of a phrase."""
         if not phrases:
             return [last]
@@ -101,7 +101,9 @@ class PhraseDrafter(ModelDrafter):
         best = longest(branches)
         return [last, *range(starts[best], starts[best] + branches[best].agreed)]
 
-    def _learn(self, own: list[int], pending: int, packed: Pack, levels: list[list[int]], confirmed: int) -> None:
+    def _learn(
+        self, own: list[int], pending: int, packed: BranchedText, levels: list[list[int]], confirmed: int
+    ) -> None:
         """W new phrases for the pool, and the window one level further, moved on by what was confirmed."""
         depth = self._length - 1
         ends = [packed.starts[column] + depth - 1 if depth else pending + column for column in range(self._width)]

@@ -14,9 +14,9 @@ import torch
 from torch import Tensor
 
 from explorer.engine import ranking
+from explorer.engine.models.branched import branched, feed_branched
 from explorer.engine.models.model import Context
 from explorer.engine.models.packed import PackedContext
-from explorer.engine.verification.pack import feed_pack, pack
 from explorer.trace import Tree
 
 
@@ -88,8 +88,8 @@ def verify_tree(
     """
     held, device = target.length, seed.device
     ids = torch.tensor([node.id for node in nodes], device=device)
-    packed = pack(seed, [(1 + node.parent, ids[place : place + 1]) for place, node in enumerate(nodes)])
-    logits = feed_pack(target, packed)
+    packed = branched(seed, [(1 + node.parent, ids[place : place + 1]) for place, node in enumerate(nodes)])
+    logits = feed_branched(target, packed)
     argmax = ranking.argmax(logits)
     first, *own = argmax.tolist()
     tree = Tree(*(tuple(column) for column in zip(*nodes)), tuple(own))

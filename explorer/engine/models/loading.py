@@ -1,10 +1,10 @@
-"""From folders of weights to a Pair in memory."""
+"""From folders of weights to models in memory: where they go, and in which precision."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
@@ -13,10 +13,6 @@ from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, PreTra
 from transformers.utils import logging
 
 from explorer.config import DTYPES, ConfigError
-from explorer.engine.drafters.eagle import is_head, read_head
-from explorer.engine.models.fingerprint import fingerprint
-from explorer.engine.models.model import output_device
-from explorer.engine.models.pair import Pair, check_same_vocabulary
 from explorer.engine.models.weights import WeightsError
 from explorer.errors import is_out_of_memory
 
@@ -56,53 +52,6 @@ def placement(device: str | None, dtype: str | None) -> Placement:
     if dtype not in DTYPES:
         raise ConfigError(f"dtype must be one of {', '.join(DTYPES)}, got {dtype!r}")
     return Placement(place, getattr(torch, dtype), packed, device_map)
-
-
-def load(
-    name: str,
-    folders: dict[str, Path],
-    sources: dict[str, str],
-    where: Placement,
-    grafted: bool = False,
-    cross_tokenizer: bool = False,
-) -> Pair:
-    """Load a pair from its folders, `target`, `draft` and maybe `head`; sources: what to call them in a record.
-
-    grafted: the draft's folder holds a few trained layers for between the target's own embeddings and head. One folder
-    for both is loaded once; packed, the target then drafts for itself in fewer bits. An EAGLE-3 head as the draft counts as
-    the target's head, beside a target that drafts for itself. cross_tokenizer: the draft may have a vocabulary of its own.
-    """
-    if not grafted and is_head(folders["draft"]):
-        folders = {"target": folders["target"], "draft": folders["target"], "head": folders["draft"]}
-        sources = {"target": sources["target"], "draft": sources["target"], "head": sources["draft"]}
-    if grafted and where.device_map:
-        raise ConfigError(
-            f"device {SPREAD} is for targets larger than one device; the draft of {name} shares its target's tables, "
-            "which stay on one: name the device"
-        )
-    tokenizer = read_tokenizer(folders["target"])
-    target = draft = read_model(folders["target"], where)
-    draft_tokenizer = None
-    if grafted:
-        draft = graft(target, folders["draft"])
-    elif folders["draft"] != folders["target"]:
-        draft_tokenizer = read_tokenizer(folders["draft"])
-        if not cross_tokenizer:
-            check_same_vocabulary(tokenizer, draft_tokenizer)
-            draft_tokenizer = None
-        beside = replace(where, device=output_device(target), device_map=None)
-        draft = read_model(folders["draft"], beside)
-    return Pair(
-        name,
-        target_model=target,
-        draft_model=draft,
-        tokenizer=tokenizer,
-        draft_tokenizer=draft_tokenizer,
-        head=read_head(folders["head"], target) if "head" in folders else None,
-        packed=where.packed,
-        sources=sources,
-        fingerprints={side: fingerprint(folder) for side, folder in folders.items()},
-    )
 
 
 def graft(target: PreTrainedModel, draft_folder: Path) -> PreTrainedModel:

@@ -1,4 +1,4 @@
-"""Known pairs and how to load one: by its name in assets/pairs.toml, or as TARGET,DRAFT (hub ids or local folders)."""
+"""Known pairs: by their name in assets/pairs.toml, or as TARGET,DRAFT (hub ids or local folders). Imports no torch."""
 
 from __future__ import annotations
 
@@ -8,21 +8,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from explorer.engine.models.hardware import has_cuda
 from explorer.engine.models.weights import (
     RegistryModel,
-    WeightsError,
     is_here,
     local_or_hub,
     local_path,
     registry_model,
 )
 from explorer.errors import UserError
-
-if TYPE_CHECKING:  # the list of pairs must show before torch is imported
-    from explorer.engine.models.pair import Pair
 
 ASSETS = Path(__file__).parents[3] / "assets"
 WEIGHTS = ASSETS / "weights"
@@ -62,13 +58,13 @@ class KnownPair:
 
     @property
     def has_pacer_layer(self) -> bool:
-        """Whether a trained pre-verification layer ships for it (explorer/pacer)."""
+        """Whether a trained pre-verification layer ships for it (explorer/training/pacer)."""
         cards = (json.loads(path.read_text(encoding="utf-8")) for path in (WEIGHTS / "pacer").glob("*/card.json"))
         return any(card["pair"] == self.name for card in cards)
 
     @property
     def has_judge_head(self) -> bool:
-        """Whether a judge head of its target ships (explorer/judging)."""
+        """Whether a judge head of its target ships (explorer/training/judge)."""
         cards = (json.loads(path.read_text(encoding="utf-8")) for path in JUDGES.glob("*/config.json"))
         return any(self.name in card["pairs"] for card in cards)
 
@@ -147,43 +143,6 @@ def find_pair(name: str) -> KnownPair:
     return KnownPair(name, name, target, draft, cross_tokenizer=len(parts) == 3)
 
 
-def load_pair(
-    name: str,
-    device: str | None = None,
-    dtype: str | None = None,
-    progress: Callable[[str], None] = lambda message: None,
-) -> Pair:
-    """Load both models and the tokenizer of a pair.
-
-    device: torch's name, or auto for a target larger than one device; default CUDA if present, else CPU. dtype: of both models, by torch's name. Default: bfloat16 on
-    CUDA; on a CPU the packed forms of packed.py, float32 for the target (bfloat16 flips near-tied argmaxes between chunk
-    sizes, and `exact` would not be exact) and a quantized draft. Naming a dtype runs transformers' own modules in it.
-    Only the embedded pair is fetched without being asked for. Raises UserErrors: UnknownPair, WeightsError, PairMismatch,
-    UnsupportedModel, and ConfigError for a device or dtype that does not exist.
-    """
-    from explorer.engine.models import loading
-    from explorer.engine.verification import judge_head
-
-    known = find_pair(name)
-    where = loading.placement(device, dtype)
-    sources = {side: _public_name(reference) for side, reference in known.sides.items()}
-    folders = folders_of(known, progress)
-    try:
-        pair = loading.load(
-            public_name(known), folders, sources, where, grafted=known.is_grafted, cross_tokenizer=known.cross_tokenizer
-        )
-    except WeightsError as error:
-        for side, reference in known.sides.items():
-            if isinstance(reference, RegistryModel) and str(folders[side]) in str(
-                error
-            ):  # made here, so it can be made again
-                raise WeightsError(f"{error}: delete that folder and try again, it is made anew") from error
-        raise
-    if head := judge_head.find(pair, JUDGES):
-        judge_head.attach(pair, head)
-    return pair
-
-
 def folders_of(known: KnownPair, progress: Callable[[str], None] = lambda message: None) -> dict[str, Path]:
     """Where the weights of all sides lie on this machine; raises WeightsError."""
     return {side: _folder(reference, progress) for side, reference in known.sides.items()}
@@ -193,7 +152,9 @@ def public_name(known: KnownPair) -> str:
     """What to call a pair in a record."""
     if known in known_pairs():
         return known.name
-    return ",".join([*map(_public_name, known.sides.values()), *([CROSS_TOKENIZER] if known.cross_tokenizer else [])])
+    return ",".join(
+        [*map(public_reference, known.sides.values()), *([CROSS_TOKENIZER] if known.cross_tokenizer else [])]
+    )
 
 
 def _folder(reference: Reference, progress: Callable[[str], None]) -> Path:
@@ -202,7 +163,7 @@ def _folder(reference: Reference, progress: Callable[[str], None]) -> Path:
     return reference if isinstance(reference, Path) else local_or_hub(reference)
 
 
-def _public_name(reference: Reference) -> str:
+def public_reference(reference: Reference) -> str:
     """A record goes to other people: hub ids as they are, of a local path only the last part."""
     if isinstance(reference, RegistryModel):
         return reference.name

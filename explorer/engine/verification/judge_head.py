@@ -1,6 +1,6 @@
 """The judge head of a target: one linear layer on its last hidden state that says whether a mismatched token matters.
 
-After Judge Decoding (arXiv 2501.19309), labelled as AutoJudge does (arXiv 2504.20039); explorer/judging makes them, assets/weights/judges
+After Judge Decoding (arXiv 2501.19309), labelled as AutoJudge does (arXiv 2504.20039); explorer/training/judge makes them, assets/weights/judges
 holds those that ship. The state that judges a drafted token is the one after it has been read: its row stands one further on in
 the same target pass, so a draft costs no forward more. Both files of a head may come from anybody and are read as such.
 """
@@ -9,19 +9,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor
 
-from explorer.engine.models.fingerprint import fingerprint
 from explorer.errors import UserError
 from explorer.schema import parse_json, read
-
-if TYPE_CHECKING:
-    from explorer.engine.models.pair import Pair
 
 WEIGHTS, CARD = "head.safetensors", "config.json"
 MAX_BYTES = 2**20  # of either file
@@ -82,24 +77,15 @@ def read_judge_head(folder: Path) -> tuple[JudgeHead, Card]:
     return JudgeHead(weights["weight"].float(), weights["bias"].float()), card
 
 
-def attach(pair: Pair, folder: Path) -> Card:
-    """Make the rule judge available on a pair, with the head of a folder; raises JudgeHeadError."""
-    head, card = read_judge_head(folder)
-    if card.width != pair.target.width:
-        raise JudgeHeadError(f"{folder} was made for targets of width {card.width}, this one has {pair.target.width}")
-    pair.judge_head = head.to(pair.target.device)
-    pair.fingerprints["judge head"] = fingerprint(folder)
-    return card
-
-
-def find(pair: Pair, shipped: Path) -> Path | None:
-    """The folder of the head that ships for the target of a pair: for these very weights, else for a pair of this name."""
+def find(name: str, target: str | None, shipped: Path) -> Path | None:
+    """The folder of the head that ships for the target of a pair: for weights of the fingerprint `target`, else for a pair of
+    this name."""
     named = None
     for path in sorted(shipped.glob(f"*/{CARD}")):
         card = read_card(path.parent)
-        if card.target == pair.fingerprints.get("target"):
+        if card.target == target:
             return path.parent
-        if pair.name in card.pairs:
+        if name in card.pairs:
             named = path.parent
     return named
 

@@ -13,9 +13,9 @@ from torch import Tensor
 
 from explorer.engine import ranking
 from explorer.engine.drafters.phrases import Phrase, PhrasePool
+from explorer.engine.models.branched import branched, feed_branched
 from explorer.engine.models.model import Context
 from explorer.engine.models.packed import PackedContext
-from explorer.engine.verification.pack import feed_pack, pack
 from explorer.trace import Branch, longest
 
 
@@ -35,8 +35,8 @@ def verify_suffixes(
     stay in the cache, moved up behind the trunk's; and all branches.
     """
     held, size, device = target.length, len(trunk), trunk.device
-    packed = pack(trunk, [(size - 1, torch.tensor(phrase, device=device)) for phrase in phrases])
-    logits = feed_pack(target, packed)
+    packed = branched(trunk, [(size - 1, torch.tensor(phrase, device=device)) for phrase in phrases])
+    logits = feed_branched(target, packed)
     argmax = ranking.argmax(logits)
     own = argmax.tolist()
     branches = tuple(

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import torch
 
-from explorer.engine.models.pair import Pair
+from explorer.engine.pair import Pair
 from explorer.errors import UserError
 from explorer.files import write_whole
 from explorer.prompts import PromptItem

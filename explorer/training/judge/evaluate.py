@@ -11,7 +11,7 @@ from torch import Tensor
 
 from explorer.analysis.markdown import markdown_table
 from explorer.config import DecodeConfig
-from explorer.engine.models.pair import Pair
+from explorer.engine.pair import Pair
 from explorer.engine.recorder import plain
 from explorer.engine.verification.judge_head import JudgeHead
 from explorer.prompts import PromptItem

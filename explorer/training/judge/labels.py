@@ -19,7 +19,7 @@ from explorer.config import DecodeConfig
 from explorer.engine.decode import decode
 from explorer.engine.models.model import Context, LanguageModel
 from explorer.engine.models.packed import PackedContext, PackedModel
-from explorer.engine.models.pair import Pair
+from explorer.engine.pair import Pair
 from explorer.engine.ranking import argmax
 from explorer.engine.verification.measure import measure
 from explorer.pieces import text_of

@@ -1,6 +1,6 @@
 """Many drafts of one text at once: branches that share its trunk and never see each other.
 
-PACER's packing (engine/pack.py) serves the draft model while branches grow, the target that judges them, and training that
+PACER's packing (engine/models/branched.py) serves the draft model while branches grow, the target that judges them, and training that
 recomputes states from ids.
 """
 
@@ -12,16 +12,16 @@ import torch
 from torch import Tensor
 from transformers import PreTrainedModel
 
+from explorer.engine.models.branched import BranchedText, branched
 from explorer.engine.models.model import Context, LanguageModel
 from explorer.engine.models.packed import PackedContext, PackedModel
 from explorer.engine.ranking import argmax, top
-from explorer.engine.verification.pack import Pack, pack
 from explorer.training.pacer.data import BRANCH, Text
 
 
-def pack_text(text: Text) -> Pack:
+def pack_text(text: Text) -> BranchedText:
     """A collected text: each branch holds the draft's own choice at its leaf, then what followed it."""
-    return pack(text.ids, _branches(text, range(len(text.branch_ids))))
+    return branched(text.ids, _branches(text, range(len(text.branch_ids))))
 
 
 def _branches(text: Text, chosen: Iterable[int]) -> list[tuple[int, Tensor]]:
@@ -33,7 +33,7 @@ def _branches(text: Text, chosen: Iterable[int]) -> list[tuple[int, Tensor]]:
     ]
 
 
-def branch_states(text: Text, packed: Pack, states: Tensor) -> tuple[Tensor, Tensor]:
+def branch_states(text: Text, packed: BranchedText, states: Tensor) -> tuple[Tensor, Tensor]:
     """The generating states of a text from those of all columns of its pack [N, d]: rows [R, d], branches [G, BRANCH, d].
 
     A token's state is that of the column before it: the trunk's for answer tokens, its branch's for the others.
@@ -156,7 +156,7 @@ def judge_branches(target: LanguageModel | PackedModel, text: Text, lowest_theta
     asked = (text.entropies[text.leaves, 0] >= lowest_theta).nonzero()[:, 0].tolist()
     if not asked:
         return
-    packed, trunk = pack(text.ids, _branches(text, asked)), len(text.ids)
+    packed, trunk = branched(text.ids, _branches(text, asked)), len(text.ids)
     context = target.open()
     try:
         context.prefill(text.ids)

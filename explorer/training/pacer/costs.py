@@ -9,7 +9,7 @@ from pathlib import Path
 import torch
 
 from explorer.engine import ranking
-from explorer.engine.models.pair import Pair
+from explorer.engine.pair import Pair
 from explorer.engine.timing import median_seconds
 from explorer.engine.verification.measure import measure
 from explorer.errors import UserError

@@ -10,10 +10,9 @@ from accelerate import Accelerator
 
 from explorer.engine.drafters.pacer.card import Card, Rule, save
 from explorer.engine.drafters.pacer.layer import PreVerificationLayer
-from explorer.engine.drafters.pacer.shipped import with_layer
 from explorer.engine.models.packed import PackedModel
-from explorer.engine.models.pair import Pair
 from explorer.engine.models.registry import find_pair
+from explorer.engine.pair import Pair
 from explorer.errors import UserError
 from explorer.prompts import EXAMPLES, HELD_OUT
 from explorer.training.pacer.collect import collecting
@@ -84,7 +83,7 @@ def course(
     )
     save(layer, made, card)
     yield Choosing()
-    costs = measure_costs(with_layer(pair, layer), block_size=4, lengths=LENGTHS, repeats=3)
+    costs = measure_costs(pair.with_pacer_layer(layer), block_size=4, lengths=LENGTHS, repeats=3)
     config = replace(recipe.config, draft_length=LENGTHS[-1])
     replayed, choice = compare(
         [starts(made, text, config, stop_ids) for text in held_out], config, costs, ablations=False

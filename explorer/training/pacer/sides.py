@@ -13,8 +13,8 @@ from explorer.engine.models import loading
 from explorer.engine.models.fingerprint import fingerprint
 from explorer.engine.models.model import LanguageModel
 from explorer.engine.models.packed import PackedModel
-from explorer.engine.models.pair import Pair, lay_out, stop_ids_of
 from explorer.engine.models.registry import KnownPair, find_pair, folders_of, public_name
+from explorer.engine.pair import Pair, lay_out, stop_ids_of
 from explorer.errors import UserError
 
 

@@ -218,7 +218,9 @@ class Tuning:
             for step in steps:
                 if isinstance(step, PromptRuns):
                     done.append(step)
-                    session.sweep = Sweep(pair.provenance(), points, tuple(done), partial=len(done) < len(plan.items))
+                    session.sweep = Sweep(
+                        self._backend.provenance(pair), points, tuple(done), partial=len(done) < len(plan.items)
+                    )
                     session.points = points_of(session.sweep)
                     yield sweep_lines.done(session.sweep, session.points)
                     yield sweep_lines.choice(session.points, session.limit, told)

@@ -9,6 +9,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from pairs import OraclePair
 from rounds import grid_rounds, ids_of_rounds
 
 from explorer.bench.rows import THEIR_ASSISTED, THEIR_PLAIN, row_name, their_rows
@@ -24,9 +25,9 @@ from explorer.engine.drafters.cross import (
     whole_text,
 )
 from explorer.engine.drafters.draft import Draft
-from explorer.engine.models.pair import DraftSide, Pair, PairMismatch, check_same_vocabulary
 from explorer.engine.models.registry import UnknownPair, find_pair, public_name
 from explorer.engine.models.vocabulary import Vocabulary
+from explorer.engine.pair import DraftSide, Pair, PairMismatch, check_same_vocabulary
 from explorer.trace import Trace
 
 EXACT = DecodeConfig(rule="exact", draft_length=5, max_new_tokens=28)
@@ -100,9 +101,7 @@ def crossed(make_model, tokenizer):
                     if piece in by_bytes:
                         new[token] = table[by_bytes[piece]]
         draft.config.eos_token_id = draft.generation_config.eos_token_id = own.eos_token_id
-        pair = Pair("crossed", target, draft, tokenizer, draft_tokenizer=own, packed=packed)
-        pair.oracle = target
-        return pair
+        return OraclePair.of("crossed", target, draft, tokenizer, draft_tokenizer=own, packed=packed)
 
     return build
 
@@ -291,8 +290,8 @@ def test_a_grid_comes_to_the_texts_of_separate_runs(crossed):
 
 
 def test_policies_that_score_tokens_are_refused(crossed):
-    pair = crossed()
-    pair.scorers["exact"] = SimpleNamespace(open=lambda: SimpleNamespace(score=None, seconds=0.0))
+    scorer = SimpleNamespace(open=lambda: SimpleNamespace(score=None, seconds=0.0))
+    pair = dataclasses.replace(crossed(), scorers={"exact": scorer})
     for change in ({"length": "pacer"}, {"length": "survival"}, {"length": "adaedl"}, {"rule": "kl"}):
         with pytest.raises(CrossTokenizer, match="cross-tokenizer"):
             next(decode(pair, ids_of(pair), dataclasses.replace(EXACT, **change)))

@@ -14,8 +14,8 @@ from explorer.config import ConfigError, DecodeConfig
 from explorer.engine.decode import decode
 from explorer.engine.drafters.eagle import is_head, read_head, taps_of
 from explorer.engine.drafters.features import FeatureModel
-from explorer.engine.models.pair import NoHead, Pair
 from explorer.engine.models.weights import WeightsError
+from explorer.engine.pair import NoHead, Pair
 from explorer.engine.sampling import Sampler
 
 EXACT = DecodeConfig(rule="exact", drafter="features", draft_length=4, max_new_tokens=24)
@@ -100,9 +100,9 @@ def reference(weights, embedding, tokens, taps, steps):
 def test_a_chain_is_that_of_the_published_forward(shape, folder, make_model, tokenizer):
     """Entry i joins token i + 1 with the state at token i; an off-by-one or ids read as offsets would draft something else."""
     target = make_model("llama", 0, num_hidden_layers=6)
-    pair = Pair("public", target, target, tokenizer, head=read_head(folder, target))
+    pair = Pair.of("public", target, target, tokenizer, head=read_head(folder, target))
     if shape.startswith("packed"):  # packed states, the head itself unpacked: no rounding between the two
-        pair.target = Pair("public", target, target, tokenizer, packed=True).target
+        pair = dataclasses.replace(pair, target=Pair.of("public", target, target, tokenizer, packed=True).target)
     round_ = next(decode(pair, list(PROMPT), dataclasses.replace(EXACT, draft_length=5)))
     hidden = target(input_ids=torch.tensor([PROMPT[:-1]]), output_hidden_states=True).hidden_states
     taps = torch.cat([hidden[layer][0] for layer in taps_of(6)], dim=-1)

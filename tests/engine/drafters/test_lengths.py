@@ -56,9 +56,7 @@ def with_scorer(make_pair, with_stop_ids):
     """A tiny pair without stop ids, steered by scripted scores."""
 
     def build(shape, value, noise=None):
-        pair = with_stop_ids(make_pair(shape, noise))
-        pair.scorers = {"exact": Scripted(value)}
-        return pair
+        return dataclasses.replace(with_stop_ids(make_pair(shape, noise)), scorers={"exact": Scripted(value)})
 
     return build
 
@@ -137,8 +135,7 @@ def test_the_budget_never_overshoots(budget, with_scorer):
 @pytest.mark.parametrize("b", [2, 3, 4])
 def test_certain_scores_draft_until_the_threshold_passes_one(t, rho, b, make_pair, with_stop_ids):
     """floor(ln(1/t) / ln rho) + 1 blocks pass, one more is drafted; without growth only K ends the draft."""
-    pair = with_stop_ids(make_pair("llama", 0.0))
-    pair.scorers = {"exact": Scripted(1.0)}
+    pair = dataclasses.replace(with_stop_ids(make_pair("llama", 0.0)), scorers={"exact": Scripted(1.0)})
     config = dataclasses.replace(PACER, threshold=t, growth=rho, block_size=b, draft_length=40, max_new_tokens=100)
     passable = math.floor(math.log(1 / t) / math.log(rho)) + 1 if rho > 1 else math.inf
     rounds = run(pair, config)
@@ -203,8 +200,7 @@ def test_nothing_is_scored_where_nothing_is_left_to_decide(with_scorer, with_sto
     assert [len(round_) for round_ in pair.scorers["exact"].rounds] == [2]
     stop = rounds[0].drafted[4]
     assert stop not in rounds[0].drafted[:4]
-    stopped = with_stop_ids(pair, stop)
-    stopped.scorers = {"exact": Scripted(1.0)}
+    stopped = dataclasses.replace(with_stop_ids(pair, stop), scorers={"exact": Scripted(1.0)})
     (round_,) = run(stopped, dataclasses.replace(PACER, growth=1.0))
     assert round_.drafted == rounds[0].drafted[:5]
     assert [(block.size, block.mean) for block in round_.blocks] == [(3, 1.0), (2, None)]

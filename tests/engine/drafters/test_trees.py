@@ -13,9 +13,9 @@ from explorer.engine.drafters.draft import Draft
 from explorer.engine.drafters.features import FeatureDrafter
 from explorer.engine.drafters.lengths import make_length_policy
 from explorer.engine.drafters.trees import Node, grow
+from explorer.engine.models.branched import branched
 from explorer.engine.models.model import UnsupportedModel
 from explorer.engine.sampling import Sampler
-from explorer.engine.verification.pack import pack
 from explorer.trace import Trace, Tree
 
 COUNT = 24
@@ -102,7 +102,7 @@ def test_a_chain_is_a_tree_of_width_1():
 def test_a_node_reads_its_ancestors_and_itself():
     """a behind the seed; b and c behind a; d behind the seed; e behind c."""
     ids = torch.tensor([5, 6, 7, 8, 9])
-    packed = pack(torch.tensor([4]), [(at, ids[i : i + 1]) for i, at in enumerate([0, 1, 1, 0, 3])])
+    packed = branched(torch.tensor([4]), [(at, ids[i : i + 1]) for i, at in enumerate([0, 1, 1, 0, 3])])
     assert packed.ids.tolist() == [4, 5, 6, 7, 8, 9]
     assert packed.positions.tolist() == [0, 1, 2, 2, 1, 3]
     assert packed.visible.int().tolist() == [

@@ -1,6 +1,8 @@
 """The draft on fixed buffers against the one that grows its cache: the same ids, whatever is asked of it. No graphs here:
 recording needs CUDA (`python -m explorer gpu-check` compares those)."""
 
+import dataclasses
+
 import pytest
 import torch
 
@@ -12,7 +14,7 @@ from explorer.engine.models import fixed, graph
 from explorer.engine.models.fixed import FixedModel
 from explorer.engine.models.graph import Graph
 from explorer.engine.models.model import LanguageModel
-from explorer.engine.models.pair import Pair
+from explorer.engine.pair import Pair
 
 PROMPT = [39, 68, 75, 75, 78, 258, 82]
 SHAPES = ("llama", "qwen2")
@@ -24,12 +26,11 @@ def two(request, make_pair):
     oracle = make_pair(request.param)
 
     def build(fixed_draft):
-        pair = Pair("tiny", oracle.oracle, oracle.oracle_draft, oracle.tokenizer, fixed_draft=fixed_draft)
-        pair.stop_ids = frozenset()
+        pair = Pair.of("tiny", oracle.oracle, oracle.oracle_draft, oracle.tokenizer, fixed_draft=fixed_draft)
         layer = PreVerificationLayer.beside(oracle.oracle_draft)
         scorer = FixedScorer if fixed_draft else ModuleScorer
-        pair.scorers = {"exact": scorer(layer, pair.draft.device, torch.float32)}
-        return pair
+        scorers = {"exact": scorer(layer, pair.draft.device, torch.float32)}
+        return dataclasses.replace(pair, stop_ids=frozenset(), scorers=scorers)
 
     growing, steady = build(False), build(True)
     assert type(growing.draft) is LanguageModel
@@ -121,7 +122,7 @@ def test_a_block_leaves_the_device_alone(two, monkeypatch):
 
 def test_only_shapes_whose_steps_are_alike_are_fixed(make_model, tokenizer):
     windowed = make_model("mistral", 0)
-    assert type(Pair("tiny", windowed, windowed, tokenizer, fixed_draft=True).draft) is LanguageModel
+    assert type(Pair.of("tiny", windowed, windowed, tokenizer, fixed_draft=True).draft) is LanguageModel
     assert not fixed.supports(make_model("qwen2", 0, use_sliding_window=True, sliding_window=8))
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from pairs import OraclePair
 
 from explorer.engine.models import packed
 from explorer.engine.models.model import LanguageModel
@@ -168,15 +169,13 @@ def test_without_the_kernels_the_pair_still_runs(make_model, tokenizer, monkeypa
     """Another torch build or processor: the same ids from transformers' modules, only slower."""
     from explorer.config import DecodeConfig
     from explorer.engine.decode import decode
-    from explorer.engine.models.pair import Pair
 
     def missing(*_):
         raise NotImplementedError("no such operator")
 
     monkeypatch.setattr(packed, "pack", missing)
     model = make_model("llama", 0)
-    pair = Pair("fallback", model, model, tokenizer, packed=True)
-    pair.oracle = model
+    pair = OraclePair.of("fallback", model, model, tokenizer, packed=True)
     assert isinstance(pair.target, LanguageModel)
     rounds = decode(pair, [1, 2, 3], DecodeConfig(rule="exact", draft_length=4, max_new_tokens=12))
     assert [token for round_ in rounds for token in round_.emitted] == plain_greedy_ids(pair, [1, 2, 3], 12)

@@ -1,13 +1,17 @@
 """Targets larger than one device: parts of a tiny target on disk or off the device, as accelerate places them; the same ids."""
 
+import dataclasses
+
 import pytest
 import torch
 
-from explorer.config import ConfigError, DecodeConfig
+from explorer.config import DecodeConfig
 from explorer.engine.decode import decode
+from explorer.engine.load_pair import load_folders, load_pair
 from explorer.engine.models import fixed, loading
 from explorer.engine.models.loading import Placement, placement
 from explorer.engine.models.model import LanguageModel, output_device
+from explorer.engine.models.registry import default_pair
 
 CONFIG = DecodeConfig(rule="fly", theta=0.02, window=1, draft_length=4, max_new_tokens=24)
 PROMPT = [39, 68, 75, 75, 78, 258, 82]
@@ -34,7 +38,7 @@ def ids_of(pair):
 @pytest.mark.parametrize("device_map", [LAYERS_ON_DISK, ENDS_ON_DISK, "auto"], ids=["layers", "ends", "auto"])
 def test_a_spread_target_gives_the_same_ids(device_map, folders):
     where = Placement(torch.device("cpu"), torch.float32, False, device_map)
-    pair = loading.load("spread", folders[0], {"target": "t", "draft": "d"}, where)
+    pair = load_folders("spread", folders[0], {"target": "t", "draft": "d"}, where)
     placed = {parameter.device.type for parameter in pair.target.model.parameters()}
     assert placed == ({"cpu"} if device_map == "auto" else {"cpu", "meta"})
     assert pair.target.device == pair.draft.device == torch.device("cpu"), "where the logits are made"
@@ -48,11 +52,11 @@ def test_weights_that_visit_the_device_layer_by_layer_give_the_same_ids(folders)
 
     paths, expected = folders
     where = Placement(torch.device("cpu"), torch.float32, False)
-    pair = loading.load("offloaded", paths, {"target": "t", "draft": "d"}, where)
+    pair = load_folders("offloaded", paths, {"target": "t", "draft": "d"}, where)
     cpu_offload(pair.target.model, execution_device=torch.device("cpu"))
     assert {parameter.device.type for parameter in pair.target.model.parameters()} == {"meta"}
     assert output_device(pair.target.model) == torch.device("cpu")
-    pair.target = LanguageModel(pair.target.model, pair.vocab_size)
+    pair = dataclasses.replace(pair, target=LanguageModel(pair.target.model, pair.vocab_size))
     assert ids_of(pair) == expected
 
 
@@ -67,6 +71,11 @@ def test_one_buffer_cannot_serve_layers_in_several_places(folders):
     assert not fixed.supports(loading.read_model(folders[0]["target"], where))
 
 
-def test_a_draft_that_shares_its_targets_tables_stays_on_one_device(folders):
-    with pytest.raises(ConfigError, match="name the device"):
-        loading.load("grafted", folders[0], {}, placement("auto", None), grafted=True)
+@pytest.mark.real
+def test_a_draft_that_shares_its_targets_tables_lies_beside_it_on_one_device():
+    """Also where the device is left to be chosen, which is so by default with `auto` (registry.default_pair)."""
+    pair = load_pair(default_pair("auto"), "auto")
+    assert pair.draft.model.get_input_embeddings() is pair.target.model.get_input_embeddings()
+    assert not getattr(pair.target.model, "hf_device_map", None)
+    rounds = list(decode(pair, PROMPT, CONFIG))
+    assert any(round_.kept for round_ in rounds)

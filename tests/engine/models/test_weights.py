@@ -313,5 +313,7 @@ def test_hub_model_is_downloaded_only_when_asked(tmp_path, monkeypatch):
 
 
 def test_importing_does_not_load_torch():
-    code = "import sys, explorer.engine.weights; sys.exit('torch' in sys.modules)"
+    code = (
+        "import sys, explorer.engine.models.weights, explorer.engine.models.registry; sys.exit('torch' in sys.modules)"
+    )
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0

@@ -19,7 +19,6 @@ from explorer.engine.verification.judge_head import (
     Card,
     JudgeHead,
     JudgeHeadError,
-    attach,
     find,
     read_judge_head,
 )
@@ -152,24 +151,20 @@ def test_a_head_comes_back_as_written(written, pair):
     assert torch.equal(again.scores(states), torch.sigmoid(states @ head.weight + 0.25))
 
 
-def test_a_head_is_found_by_its_targets_weights_then_by_the_pairs_name(written, pair, with_judge_head, tmp_path):
-    judged = with_judge_head(pair)
-    judged.fingerprints = {"target": "sampled-sha256:other"}
-    assert find(judged, tmp_path) == written[0], "by name"
+def test_a_head_is_found_by_its_targets_weights_then_by_the_pairs_name(written, pair, tmp_path):
+    assert find(pair.name, "sampled-sha256:other", tmp_path) == written[0], "by name"
     save(tmp_path / "two", written[1], make_card(pair, pairs=("else",), target="sampled-sha256:other"))
-    assert find(judged, tmp_path) == tmp_path / "two", "weights count more than a name"
-    judged.name = judged.fingerprints["target"] = "unknown"
-    assert find(judged, tmp_path) is None
+    assert find(pair.name, "sampled-sha256:other", tmp_path) == tmp_path / "two", "weights count more than a name"
+    assert find("unknown", "unknown", tmp_path) is None
 
 
-def test_an_attached_head_is_named_in_the_record(written, pair, with_judge_head):
-    judged = with_judge_head(pair)
-    judged.fingerprints = {}
-    attach(judged, written[0])
+def test_a_head_is_named_in_the_record_of_the_pair_that_has_it(written, pair):
+    judged = pair.with_judge_head(written[0])
+    assert "judge head" not in pair.provenance().weights
     assert judged.provenance().weights["judge head"].startswith("sampled-sha256:")
     save(written[0], JudgeHead(torch.zeros(16), torch.tensor(0.0)), make_card(pair, width=16))
     with pytest.raises(JudgeHeadError, match="width 16, this one has 32"):
-        attach(judged, written[0])
+        judged.with_judge_head(written[0])
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,10 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from pairs import OraclePair
 
 from explorer.config import DecodeConfig
 from explorer.engine.decode import decode
-from explorer.engine.models.pair import Pair
 from explorer.engine.sampling import Sampler
 
 CPU = torch.device("cpu")
@@ -131,8 +131,7 @@ def five(make_model):
     backend.decoder = decoders.ByteLevel()
     shape = {"vocab_size": 5, "hidden_size": 16, "num_hidden_layers": 1, "eos_token_id": None, "pad_token_id": None}
     target, draft = (make_model("llama", seed, initializer_range=0.15, **shape) for seed in (1, 2))
-    pair = Pair("five", target, draft, PreTrainedTokenizerFast(tokenizer_object=backend))
-    pair.oracle = target
+    pair = OraclePair.of("five", target, draft, PreTrainedTokenizerFast(tokenizer_object=backend))
     assert pair.vocab_size == 5
     assert pair.stop_ids == frozenset()
     return pair

@@ -154,8 +154,7 @@ class Layer:
 def test_phrases_go_with_pacer(pair, with_stop_ids, record):
     """PACER decides on the drafted blocks alone; a phrase hangs on behind a stopped draft too, and is never scored."""
     pacer = dataclasses.replace(CONFIG, length="pacer", draft_length=8, block_size=2, threshold=0.5, growth=1.2)
-    steered = with_stop_ids(pair)
-    steered.scorers = {"exact": Layer()}
+    steered = dataclasses.replace(with_stop_ids(pair), scorers={"exact": Layer()})
     output = ids_of(run(steered, pacer))
     rounds = run(steered, pacer, taught(steered, output))
     assert ids_of(rounds) == output

@@ -132,7 +132,7 @@ def test_settled_is_what_no_further_text_can_change(check, answer, text, settled
 
 def test_a_collection_resumes_and_refuses_other_settings(planted, tmp_path):
     pair, *_, item = planted
-    pair.fingerprints.setdefault("target", "sampled-sha256:aa")
+    pair = dataclasses.replace(pair, fingerprints={"target": "sampled-sha256:aa"})
     items = [item, dataclasses.replace(item, prompt="Then the inner hand."), dataclasses.replace(item, answer="£££")]
     settings, said = {"rows": 2, "max_new": LONGEST, "seed": 1}, []
     arguments = (pair, [Drafter.of(pair)], tmp_path, range(2), settings, [], items)

@@ -13,10 +13,10 @@ from explorer.engine.sampling import Sampler
 from explorer.training.distill import generate  # noqa: F401  registers the grouped attention
 from explorer.training.pacer.branches import (
     branch_states,
+    branched,
     draft_text,
     entropies,
     judge_branches,
-    pack,
     pack_text,
     recompute_states,
 )
@@ -27,7 +27,7 @@ SHAPES = ("llama", "qwen2", "packed-llama", "packed-qwen2")
 
 def test_the_mask_of_the_specification():
     """Trunk of 4, a draft of 2 after trunk token 1, another after token 2: rows are queries."""
-    packed = pack(torch.arange(4), [(1, torch.tensor([10, 11])), (2, torch.tensor([20, 21]))])
+    packed = branched(torch.arange(4), [(1, torch.tensor([10, 11])), (2, torch.tensor([20, 21]))])
     assert packed.ids.tolist() == [0, 1, 2, 3, 10, 11, 20, 21]
     assert packed.positions.tolist() == [0, 1, 2, 3, 2, 3, 3, 4]
     rows = ["10000000", "11000000", "11100000", "11110000", "11001000", "11001100", "11100010", "11100011"]
@@ -83,7 +83,8 @@ def test_a_plain_causal_mask_would_be_wrong(shape, make_pair, collected):
 @torch.inference_mode()
 def test_packed_is_separate_on_the_real_draft():
     """Hidden states of every branch within 1e-4, in float32, on the embedded pair's model."""
-    from explorer.engine.models.registry import default_pair, load_pair
+    from explorer.engine.load_pair import load_pair
+    from explorer.engine.models.registry import default_pair
 
     pair = load_pair(default_pair(), device="cpu", dtype="float32")
     prompt = list(pair.encode("Repeat these words: river, stone, cloud.").ids)

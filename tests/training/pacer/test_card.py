@@ -11,7 +11,7 @@ from explorer.config import DecodeConfig
 from explorer.engine.decode import decode
 from explorer.engine.drafters.pacer.card import CARD, WEIGHTS, Card, CardError, Choice, Rule, load, read_card, save
 from explorer.engine.drafters.pacer.layer import PreVerificationLayer
-from explorer.engine.drafters.pacer.shipped import SHIPPED, attach, card_for, find, with_choice
+from explorer.engine.drafters.pacer.shipped import SHIPPED, card_for, find, with_choice
 from explorer.training.pacer.train import Recipe
 
 MINE = {"target": "sampled-sha256:aa", "draft": "sampled-sha256:bb"}
@@ -109,18 +109,17 @@ def test_the_layer_for_these_very_weights_comes_first(make_pair, tmp_path):
     pair = make_pair("llama")
     layer = PreVerificationLayer.beside(pair.oracle_draft)
     save(tmp_path / "a", layer, make_card(layer, pair=pair.name, weights={"target": "x", "draft": "y"}))
-    assert find(pair, tmp_path) == {"exact": tmp_path / "a"}, "a pair of this name"
+    assert find(pair.name, pair.fingerprints, tmp_path) == {"exact": tmp_path / "a"}, "a pair of this name"
     save(tmp_path / "b", layer, make_card(layer, weights=dict(pair.fingerprints)))
     save(tmp_path / "c", layer, make_card(layer, rule="fly", weights=dict(pair.fingerprints)))
     save(tmp_path / "d", layer, make_card(layer, pair="another"))
-    assert find(pair, tmp_path) == {"exact": tmp_path / "b", "fly": tmp_path / "c"}
+    assert find(pair.name, pair.fingerprints, tmp_path) == {"exact": tmp_path / "b", "fly": tmp_path / "c"}
 
 
 @pytest.mark.parametrize("shape", ["llama", "packed-llama"])
 def test_an_attached_layer_steers_runs(shape, make_pair, with_stop_ids, written):
-    pair = with_stop_ids(make_pair(shape))
-    pair.scorers = {}
-    cards = attach(pair, written[0])
+    pair = with_stop_ids(make_pair(shape)).with_pacer_layer(written[0])
+    cards = pair.cards
     assert card_for(cards, "fly") is card_for(cards, "exact") is cards["exact"]
     config = with_choice(DecodeConfig(rule="exact", length="pacer", max_new_tokens=24), cards, {"growth"})
     assert (config.threshold, config.growth, config.block_size, config.draft_length) == (0.6, 1.05, 3, 10)
@@ -137,7 +136,7 @@ def test_a_layer_of_another_width_is_refused(make_model, make_pair, tmp_path):
     layer = PreVerificationLayer.beside(make_model("llama", 0, hidden_size=64))
     save(tmp_path, layer, make_card(layer))
     with pytest.raises(CardError, match="width 64"):
-        attach(make_pair("llama"), tmp_path)
+        make_pair("llama").with_pacer_layer(tmp_path)
 
 
 def test_rows_of_a_table_are_read_from_text(make_pair, written):

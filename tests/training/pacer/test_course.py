@@ -7,7 +7,6 @@ import pytest
 from explorer.config import DecodeConfig
 from explorer.engine.decode import decode
 from explorer.engine.drafters.pacer.card import load
-from explorer.engine.drafters.pacer.shipped import with_layer
 from explorer.training.pacer.collect import collect
 from explorer.training.pacer.course import EXCLUDED, SEED, Plan, course
 from explorer.training.pacer.data import shard_paths
@@ -91,7 +90,7 @@ def test_collecting_leaves_the_pairs_own_models_as_they_are(pair):
 
 
 def test_a_layer_of_ones_own_changes_nothing_for_others(followed, pair):
-    steered = with_layer(pair, followed[0] / "layer")
+    steered = pair.with_pacer_layer(followed[0] / "layer")
     config = DecodeConfig(rule="exact", length="pacer", block_size=2, threshold=0.3, max_new_tokens=12)
     rounds = list(decode(steered, [5, 90, 14, 33, 8], config))
     assert any(block.scores for round_ in rounds for block in round_.blocks)

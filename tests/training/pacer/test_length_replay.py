@@ -82,7 +82,7 @@ def test_a_replay_is_the_run_it_stands_for(shape, block, make_pair, with_stop_id
     """Same layer, same thresholds: the rounds of real decoding, token for token, up to where the text was cut."""
     pair = with_stop_ids(make_pair(shape), 1)
     layer = PreVerificationLayer.beside(pair.oracle_draft).eval()
-    pair.scorers = {"exact": PackedScorer(layer, "float32")}
+    pair = dataclasses.replace(pair, scorers={"exact": PackedScorer(layer, "float32")})
     config = dataclasses.replace(CONFIG, length="pacer", threshold=0.2, growth=1.1, block_size=block)
     for text in collected(shape):
         table = starts(layer, text, config, frozenset({1}))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -53,7 +54,7 @@ class Card:
     """What one must know of a trained layer before using it."""
 
     pair: str
-    weights: dict[str, str]  # fingerprints of `target` and `draft` (engine/fingerprint.py)
+    weights: dict[str, str]  # fingerprints of `target` and `draft` (engine/models/fingerprint.py)
     dtype: dict[str, str]  # of both while the data was collected
     shape: Shape
     rule: Rule
@@ -62,7 +63,7 @@ class Card:
     metrics: dict[str, float]  # on held-out shards
     choices: dict[str, Choice]  # by the rule they were chosen under
 
-    def warning(self, fingerprints: dict[str, str]) -> str | None:
+    def warning(self, fingerprints: Mapping[str, str]) -> str | None:
         """A sentence for a person where the layer was trained for other weights than these (by `target` and `draft`)."""
         other = [side for side in ("target", "draft") if self.weights.get(side) != fingerprints.get(side)]
         if not other:

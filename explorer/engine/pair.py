@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
+from pathlib import Path
+from types import MappingProxyType
+from typing import Self
 
 import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerFast
@@ -11,12 +16,16 @@ from transformers import PreTrainedModel, PreTrainedTokenizerFast
 from explorer.engine.drafters.eagle import Eagle3Head
 from explorer.engine.drafters.features import FeatureModel
 from explorer.engine.drafters.lengths import BlockScorer
+from explorer.engine.drafters.pacer.card import Card
+from explorer.engine.drafters.pacer.card import load as load_layer
+from explorer.engine.drafters.pacer.shipped import scorer_of
 from explorer.engine.models import fixed
+from explorer.engine.models.fingerprint import fingerprint
 from explorer.engine.models.model import Context, LanguageModel
 from explorer.engine.models.linears import Form, draft_form
 from explorer.engine.models.packed import PackedContext, PackedModel, supports
 from explorer.engine.models.vocabulary import Vocabulary
-from explorer.engine.verification.judge_head import JudgeHead, JudgeHeadError
+from explorer.engine.verification.judge_head import JudgeHead, JudgeHeadError, read_judge_head
 from explorer.errors import UserError
 from explorer.prompts import check_prompt_text
 from explorer.trace import Message, Prompt, Provenance
@@ -38,14 +47,39 @@ class DraftSide:
         self.stop_ids = stop_ids_of(model, tokenizer)
 
 
+@dataclass(frozen=True, eq=False)
 class Pair:
-    """Loaded weights, shared by all runs; every run opens its own contexts on them.
+    """Loaded weights, shared by all runs; every run opens its own contexts on them. Never changed: what adds a part gives a new
+    pair that shares the weights (with_..., dataclasses.replace).
 
-    `sources` and `fingerprints` (by `target`, `draft` and maybe `head`) say where the weights came from and which they are.
+    `Pair.of` makes one from models in memory, load_pair.load_pair a complete one by its name. `sources` and `fingerprints` (by
+    `target`, `draft` and maybe `head`, `judge head`, `pacer`) say where the weights came from and which they are.
     """
 
-    def __init__(
-        self,
+    name: str
+    tokenizer: PreTrainedTokenizerFast
+    vocabulary: Vocabulary
+    target: LanguageModel | PackedModel
+    draft: LanguageModel | PackedModel
+    stop_ids: frozenset[int]
+    sources: Mapping[str, str]
+    fingerprints: Mapping[str, str]
+    draft_side: DraftSide | None = None  # of a draft with a vocabulary of its own
+    head: FeatureModel | None = None  # of the target, for the drafter features
+    drafts_for_itself: bool = False  # the draft is the target's own quantized copy, and one key-value cache serves both
+    judge_head: JudgeHead | None = None  # of the target, for the rule judge
+    scorers: Mapping[str, BlockScorer] = field(
+        default_factory=dict
+    )  # PACER's layers, by the rule they were trained for
+    cards: Mapping[str, Card] = field(default_factory=dict)  # of those layers
+
+    def __post_init__(self) -> None:
+        for name in ("sources", "fingerprints", "scorers", "cards"):
+            object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
+
+    @classmethod
+    def of(
+        cls,
         name: str,
         target_model: PreTrainedModel,
         draft_model: PreTrainedModel,
@@ -55,42 +89,73 @@ class Pair:
         head: Eagle3Head | None = None,
         packed: bool = False,
         fixed_draft: bool | None = None,
-        sources: dict[str, str] | None = None,
-        fingerprints: dict[str, str] | None = None,
-    ):
-        """draft_tokenizer: of a draft with a vocabulary of its own (cross.py); head: of the target, for the drafter features;
+        sources: Mapping[str, str] | None = None,
+        fingerprints: Mapping[str, str] | None = None,
+    ) -> Self:
+        """A pair from models in memory.
+
+        draft_tokenizer: of a draft with a vocabulary of its own (cross.py); head: of the target, for the drafter features;
         packed: lay all out for a CPU where their shape allows (packed.py), target in float32, draft quantized; the
         models passed in keep their own weights, so drop them to have the memory back. fixed_draft: whether the draft works
         on fixed buffers (fixed.py), where its shape allows; None: on CUDA, where they become graphs. Raises UnsupportedModel.
         """
-        self.name = name
-        self.tokenizer = tokenizer
-        self.vocabulary = Vocabulary(tokenizer)
-        self.vocab_size = len(self.vocabulary)
-        self.target = lay_out(target_model, self.vocab_size, "float32" if packed else None)
+        vocabulary = Vocabulary(tokenizer)
+        size = len(vocabulary)
+        target = lay_out(target_model, size, "float32" if packed else None)
         form: Form | None = "quantized" if packed else None
-        self.draft_side = DraftSide(draft_model, draft_tokenizer) if draft_tokenizer else None
-        draft_size = len(self.draft_side.vocabulary) if self.draft_side else self.vocab_size
+        draft_side = DraftSide(draft_model, draft_tokenizer) if draft_tokenizer else None
+        draft_size = len(draft_side.vocabulary) if draft_side else size
         if fixed_draft is None:
             fixed_draft = draft_model.device.type == "cuda"
         if fixed_draft and not packed and fixed.supports(draft_model):
-            self.draft = fixed.FixedModel(draft_model, draft_size)
+            draft = fixed.FixedModel(draft_model, draft_size)
         else:
-            self.draft = lay_out(draft_model, draft_size, form)
-        self.head = FeatureModel(head, target_model, self.vocab_size, form) if head else None
-        # Then the draft is the target's own quantized copy, and one key-value cache serves both.
-        self.drafts_for_itself = draft_model is target_model and all(
-            isinstance(model, PackedModel) for model in (self.target, self.draft)
+            draft = lay_out(draft_model, draft_size, form)
+        packed_alike = all(isinstance(model, PackedModel) for model in (target, draft))
+        return cls(
+            name=name,
+            tokenizer=tokenizer,
+            vocabulary=vocabulary,
+            target=target,
+            draft=draft,
+            stop_ids=stop_ids_of(target_model, tokenizer),
+            sources=sources or {"target": type(target_model).__name__, "draft": type(draft_model).__name__},
+            fingerprints=fingerprints or {},
+            draft_side=draft_side,
+            head=FeatureModel(head, target_model, size, form) if head else None,
+            drafts_for_itself=draft_model is target_model and packed_alike,
         )
-        self.stop_ids = stop_ids_of(target_model, tokenizer)
-        self.sources = sources or {"target": type(target_model).__name__, "draft": type(draft_model).__name__}
-        self.fingerprints = fingerprints or {}
-        self.judge_head: JudgeHead | None = None  # of the target, for the rule judge (judge_head.attach)
-        # Where rounds come from that another process makes, which alone has a GPU (ui/loan.py).
-        self.lent_device: str | None = None
-        self.scorers: dict[
-            str, BlockScorer
-        ] = {}  # PACER's layers, by the rule they were trained for (pacer/shipped.py)
+
+    @property
+    def vocab_size(self) -> int:
+        """Tokens of the vocabulary that logits are cut to: one more than the tokenizer's largest id."""
+        return len(self.vocabulary)
+
+    def with_judge_head(self, folder: Path) -> Self:
+        """The same weights with the judge head of a folder, which records then name; raises JudgeHeadError."""
+        head, card = read_judge_head(folder)
+        if card.width != self.target.width:
+            raise JudgeHeadError(
+                f"{folder} was made for targets of width {card.width}, this one has {self.target.width}"
+            )
+        named = {**self.fingerprints, "judge head": fingerprint(folder)}
+        return replace(self, judge_head=head.to(self.target.device), fingerprints=named)
+
+    def with_pacer_layer(self, folder: Path) -> Self:
+        """The same weights with PACER's layer of `folder` and no other, which steers runs under every rule and which records then
+        name. Raises CardError where the folder cannot be read or the layer has another shape than the draft.
+        """
+        named = {**self.fingerprints, "pacer": fingerprint(folder)}
+        return replace(self.with_pacer_layers([folder]), fingerprints=named)
+
+    def with_pacer_layers(self, folders: Iterable[Path]) -> Self:
+        """The same weights with these layers, each for the rule it was trained for; otherwise as with_pacer_layer. A card's
+        `warning` says where a layer was made for other weights."""
+        scorers, cards = {}, {}
+        for folder in folders:
+            layer, card = load_layer(folder)
+            scorers[card.rule.rule], cards[card.rule.rule] = scorer_of(layer, self.draft, folder), card
+        return replace(self, scorers=scorers, cards=cards)
 
     def scorer_for(self, rule: str) -> BlockScorer | None:
         """The layer that steers runs under a rule: the one trained for it, else any."""
@@ -169,7 +234,7 @@ class Pair:
             weights=dict(self.fingerprints),
             dtype={"target": self.target.dtype_name, "draft": self.draft.dtype_name}
             | ({"head": self.head.dtype_name} if self.head else {}),
-            device=self.lent_device or device_name(self.target.device),
+            device=device_name(self.target.device),
             threads=torch.get_num_threads(),
             versions={package: version(package) for package in ("torch", "transformers")},
             date=datetime.now(UTC).isoformat(timespec="seconds"),

@@ -18,7 +18,7 @@ from explorer.engine.models.packed import PackedContext
 
 
 @dataclass(frozen=True)
-class Pack:
+class BranchedText:
     """Trunk and branches as one sequence of N columns."""
 
     ids: Tensor  # [N]
@@ -27,7 +27,7 @@ class Pack:
     starts: tuple[int, ...]  # first column of each branch
 
 
-def pack(trunk: Tensor, branches: Sequence[tuple[int, Tensor]]) -> Pack:
+def branched(trunk: Tensor, branches: Sequence[tuple[int, Tensor]]) -> BranchedText:
     """Lay out trunk ids [T] and branches (the column each leaves from, its ids [L])."""
     size = len(trunk) + sum(len(ids) for _, ids in branches)
     positions = torch.arange(size)
@@ -41,14 +41,14 @@ def pack(trunk: Tensor, branches: Sequence[tuple[int, Tensor]]) -> Pack:
         visible[mine, mine] = torch.ones(len(ids), len(ids)).tril().bool()
         starts.append(column)
         column = mine.stop
-    return Pack(torch.cat([trunk, *(ids for _, ids in branches)]), positions, visible, tuple(starts))
+    return BranchedText(torch.cat([trunk, *(ids for _, ids in branches)]), positions, visible, tuple(starts))
 
 
-def feed_pack(context: Context | PackedContext, packed: Pack) -> Tensor:
-    """Feed a pack whose every column also reads all that the context holds: logits [N, V]."""
+def feed_branched(context: Context | PackedContext, text: BranchedText) -> Tensor:
+    """Feed a text whose every column also reads all that the context holds: logits [N, V]."""
     held, device = context.length, context.language_model.device
-    visible = torch.cat([torch.ones(len(packed.ids), held, dtype=torch.bool), packed.visible], dim=1)
-    positions = held + packed.positions
+    visible = torch.cat([torch.ones(len(text.ids), held, dtype=torch.bool), text.visible], dim=1)
+    positions = held + text.positions
     if limit := context.language_model.context_limit:  # guesses may lie beyond what the model was made for
         positions = positions.clamp(max=limit - 1)
-    return context.branch(packed.ids, positions.to(device), visible.to(device))
+    return context.branch(text.ids, positions.to(device), visible.to(device))

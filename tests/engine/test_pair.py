@@ -1,5 +1,6 @@
 """Pairs: what is refused and why, how prompts are made, how folders of weights become a pair."""
 
+import dataclasses
 import json
 
 import pytest
@@ -7,12 +8,13 @@ import torch
 
 from explorer.config import ConfigError, DecodeConfig
 from explorer.engine.decode import decode
+from explorer.engine.load_pair import load_pair
 from explorer.engine.models import loading
 from explorer.engine.models.loading import Placement, placement
 from explorer.engine.models.model import LanguageModel, UnsupportedModel
 from explorer.engine.models.packed import PackedModel
-from explorer.engine.models.pair import Pair, PairMismatch, check_same_vocabulary
-from explorer.engine.models.registry import UnknownPair, default_pair, find_pair, known_pairs, load_pair
+from explorer.engine.models.registry import UnknownPair, default_pair, find_pair, known_pairs
+from explorer.engine.pair import Pair, PairMismatch, check_same_vocabulary
 from explorer.errors import UserError
 from explorer.prompts import PromptError
 
@@ -37,13 +39,13 @@ def test_a_state_that_cannot_be_rolled_back_is_refused(build, make_model, tokeni
     with pytest.raises(UnsupportedModel, match="cannot be rolled back"):
         LanguageModel(build(), 267)
     with pytest.raises(UnsupportedModel):
-        Pair("p", make_model("llama", 0), build(), tokenizer)
+        Pair.of("p", make_model("llama", 0), build(), tokenizer)
 
 
 @pytest.mark.parametrize("packed", [False, True])
 def test_fewer_rows_than_tokens_is_refused(packed, make_model, tokenizer):
     with pytest.raises(UnsupportedModel, match="200 output rows, its tokenizer 267 tokens"):
-        Pair(
+        Pair.of(
             "p",
             make_model("llama", 0, vocab_size=200, pad_token_id=0, eos_token_id=1),
             make_model("llama", 0),
@@ -76,14 +78,14 @@ def test_another_vocabulary_is_refused_with_both_sizes(tokenizer):
 
 def test_padding_of_the_tables_is_no_difference(make_model, tokenizer):
     """Qwen2.5: 151,936 rows in the small sizes, 152,064 from 7B up, one tokenizer."""
-    pair = Pair("p", make_model("qwen2", 0), make_model("qwen2", 1, vocab_size=304), tokenizer)
+    pair = Pair.of("p", make_model("qwen2", 0), make_model("qwen2", 1, vocab_size=304), tokenizer)
     config = DecodeConfig(rule="exact", max_new_tokens=8, temperature=1.0)
     assert sum(len(round_.emitted) for round_ in decode(pair, [1, 2, 3], config)) <= 8
 
 
 def test_the_context_is_the_shorter_of_both(make_model, tokenizer):
     """A draft with a shorter context than the target would read positions it has never seen."""
-    pair = Pair("p", make_model("llama", 0), make_model("llama", 1, max_position_embeddings=64), tokenizer)
+    pair = Pair.of("p", make_model("llama", 0), make_model("llama", 1, max_position_embeddings=64), tokenizer)
     assert pair.context_limit == 64
     with pytest.raises(PromptError, match="context of 64"):
         next(decode(pair, [1] * 60, DecodeConfig(max_new_tokens=5)))
@@ -222,6 +224,21 @@ def test_a_grafted_draft_of_all_layers_is_the_target(make_model, tmp_path):
     assert draft.get_input_embeddings() is target.get_input_embeddings()
     ids = torch.arange(40)[None]
     torch.testing.assert_close(draft(input_ids=ids).logits, target(input_ids=ids).logits)
+
+
+def test_a_pair_cannot_be_changed(pair, with_judge_head):
+    """Runs of several visitors share it: what one adds must not reach the others."""
+    for field in dataclasses.fields(pair):
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            setattr(pair, field.name, None)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        pair.anything = 1
+    for name in ("sources", "fingerprints", "scorers", "cards"):
+        with pytest.raises(TypeError):
+            getattr(pair, name)["pacer"] = "x"
+    judged = with_judge_head(pair)
+    assert (judged.target, judged.draft) == (pair.target, pair.draft), "the weights are shared"
+    assert pair.judge_head is None
 
 
 # Names ---------------------------------------------------------------------------------------------------------------
