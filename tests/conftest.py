@@ -116,7 +116,7 @@ def tiny_pair(shape: str = "llama", noise: float | None = None, seed: int = 0):
         for parameter in draft.parameters():
             scale = parameter.std() if parameter.ndim > 1 else parameter.abs().mean()
             parameter += noise * scale * torch.randn(parameter.shape, generator=generator)
-    pair = OraclePair.of(f"tiny-{shape}", target, draft, byte_tokenizer(), packed=bool(layout))
+    pair = OraclePair.of(f"tiny-{shape}", target, draft, byte_tokenizer(), target_form="float32" if layout else None)
     return replace(pair, drafts_for_itself=pair.drafts_for_itself or layout == "self")
 
 

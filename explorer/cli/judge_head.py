@@ -213,6 +213,7 @@ def load(args: argparse.Namespace) -> tuple[Pair, list[Drafter]]:
     """The pair whose target is to have a head, and all drafts that may say something else. Raises UserErrors."""
     from explorer.engine.load_pair import load_pair
     from explorer.engine.models import loading
+    from explorer.engine.models.linears import draft_form
     from explorer.engine.models.registry import default_pair, find_pair
     from explorer.engine.pair import lay_out
     from explorer.training.judge.labels import Drafter
@@ -225,6 +226,6 @@ def load(args: argparse.Namespace) -> tuple[Pair, list[Drafter]]:
         known = find_pair(other)
         if known.target != find_pair(name).target or known.cross_tokenizer:
             raise UserError(f"{other} has another target or vocabulary than {name}: its draft cannot be judged beside")
-        draft = lay_out(read_draft(known, where), pair.vocab_size, "quantized" if where.packed else None)
+        draft = lay_out(read_draft(known, where), pair.vocab_size, draft_form() if where.form else None)
         drafters.append(Drafter(known.name, draft, None))
     return pair, drafters

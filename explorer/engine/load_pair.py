@@ -9,6 +9,7 @@ from pathlib import Path
 from explorer.engine.drafters.eagle import is_head, read_head
 from explorer.engine.drafters.pacer import shipped
 from explorer.engine.models.fingerprint import fingerprint
+from explorer.engine.models.linears import Form
 from explorer.engine.models.loading import Placement, graft, placement, read_model, read_tokenizer
 from explorer.engine.models.model import output_device
 from explorer.engine.models.registry import JUDGES, find_pair, folders_of, public_name, public_reference
@@ -21,19 +22,20 @@ def load_pair(
     name: str,
     device: str | None = None,
     dtype: str | None = None,
+    form: Form | None = None,
     progress: Callable[[str], None] = lambda message: None,
 ) -> Pair:
     """Load both models and the tokenizer of a pair, and what ships for it: a judge head, PACER's layers.
 
     device: torch's name, or auto for a target larger than one device; default CUDA if present, else CPU. dtype: of both
-    models, by torch's name. Default: bfloat16 on CUDA; on a CPU the packed forms of packed.py, float32 for the target
-    (bfloat16 flips near-tied argmaxes between chunk sizes, and `exact` would not be exact) and a quantized draft. Naming a
-    dtype runs transformers' own modules in it. Only the embedded pair is fetched without being asked for. Raises UserErrors:
+    models, by torch's name. Default: bfloat16 on CUDA; on a CPU the packed forms of packed.py (bfloat16 flips near-tied argmaxes
+    between chunk sizes, and `exact` would not be exact) and a quantized draft. Naming a dtype runs transformers' own modules in it.
+    form: of the target on a CPU; float32 where none is named. Only the embedded pair is fetched without being asked for. Raises UserErrors:
     UnknownPair, WeightsError, PairMismatch, UnsupportedModel, JudgeHeadError, CardError, and ConfigError for a device or
     dtype that does not exist.
     """
     known = find_pair(name)
-    where = placement(device, dtype)
+    where = placement(device, dtype, form)
     sources = {side: public_reference(reference) for side, reference in known.sides.items()}
     folders = folders_of(known, progress)
     try:
@@ -89,7 +91,7 @@ def load_folders(
         tokenizer=tokenizer,
         draft_tokenizer=draft_tokenizer,
         head=read_head(folders["head"], target) if "head" in folders else None,
-        packed=where.packed,
+        target_form=where.form,
         sources=sources,
         fingerprints={side: fingerprint(folder) for side, folder in folders.items()},
     )

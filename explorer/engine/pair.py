@@ -21,8 +21,8 @@ from explorer.engine.drafters.pacer.card import load as load_layer
 from explorer.engine.drafters.pacer.shipped import scorer_of
 from explorer.engine.models import fixed
 from explorer.engine.models.fingerprint import fingerprint
-from explorer.engine.models.model import Context, LanguageModel
 from explorer.engine.models.linears import Form, draft_form
+from explorer.engine.models.model import Context, LanguageModel
 from explorer.engine.models.packed import PackedContext, PackedModel, supports
 from explorer.engine.models.vocabulary import Vocabulary
 from explorer.engine.verification.judge_head import JudgeHead, JudgeHeadError, read_judge_head
@@ -87,7 +87,7 @@ class Pair:
         *,
         draft_tokenizer: PreTrainedTokenizerFast | None = None,
         head: Eagle3Head | None = None,
-        packed: bool = False,
+        target_form: Form | None = None,
         fixed_draft: bool | None = None,
         sources: Mapping[str, str] | None = None,
         fingerprints: Mapping[str, str] | None = None,
@@ -95,19 +95,19 @@ class Pair:
         """A pair from models in memory.
 
         draft_tokenizer: of a draft with a vocabulary of its own (cross.py); head: of the target, for the drafter features;
-        packed: lay all out for a CPU where their shape allows (packed.py), target in float32, draft quantized; the
-        models passed in keep their own weights, so drop them to have the memory back. fixed_draft: whether the draft works
+        target_form: lay all out for a CPU where their shape allows (packed.py), the target in this form, the draft in the cheapest; the
+        models passed in keep their own weights, so drop them to have the memory back. None runs transformers' modules. fixed_draft: whether the draft works
         on fixed buffers (fixed.py), where its shape allows; None: on CUDA, where they become graphs. Raises UnsupportedModel.
         """
         vocabulary = Vocabulary(tokenizer)
         size = len(vocabulary)
-        target = lay_out(target_model, size, "float32" if packed else None)
-        form: Form | None = "quantized" if packed else None
+        target = lay_out(target_model, size, target_form)
+        form = draft_form() if target_form else None
         draft_side = DraftSide(draft_model, draft_tokenizer) if draft_tokenizer else None
         draft_size = len(draft_side.vocabulary) if draft_side else size
         if fixed_draft is None:
             fixed_draft = draft_model.device.type == "cuda"
-        if fixed_draft and not packed and fixed.supports(draft_model):
+        if fixed_draft and not target_form and fixed.supports(draft_model):
             draft = fixed.FixedModel(draft_model, draft_size)
         else:
             draft = lay_out(draft_model, draft_size, form)

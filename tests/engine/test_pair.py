@@ -50,7 +50,7 @@ def test_fewer_rows_than_tokens_is_refused(packed, make_model, tokenizer):
             make_model("llama", 0, vocab_size=200, pad_token_id=0, eos_token_id=1),
             make_model("llama", 0),
             tokenizer,
-            packed=packed,
+            target_form="float32" if packed else None,
         )
 
 
@@ -270,8 +270,8 @@ def test_any_two_models_make_a_pair():
 
 
 def test_devices_and_dtypes():
-    assert placement("cpu", "float32") == Placement(torch.device("cpu"), torch.float32, packed=False)
-    assert placement(None, None).packed
+    assert placement("cpu", "float32") == Placement(torch.device("cpu"), torch.float32, form=None)
+    assert placement(None, None).form == "float32"
     assert placement("cpu", "bfloat16").dtype == torch.bfloat16
     for device, dtype in (("cuda", None), ("nonsense", None), ("cpu:x", None), ("cpu", "int8"), ("cpu", "Float32")):
         with pytest.raises(ConfigError, match="not available here|dtype must be one of"):

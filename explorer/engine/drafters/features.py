@@ -16,8 +16,8 @@ from torch import Tensor, nn
 from explorer.engine.drafters.draft import Draft, Score
 from explorer.engine.drafters.eagle import Eagle3Head, taps_of
 from explorer.engine.drafters.trees import Node, grow
-from explorer.engine.models.model import output_device
 from explorer.engine.models.linears import Form, kernel_works, pack
+from explorer.engine.models.model import output_device
 from explorer.engine.models.packed import GROW
 from explorer.engine.sampling import Sampler
 

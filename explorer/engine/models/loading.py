@@ -13,6 +13,7 @@ from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, PreTra
 from transformers.utils import logging
 
 from explorer.config import DTYPES, ConfigError
+from explorer.engine.models.linears import Form
 from explorer.engine.models.weights import WeightsError
 from explorer.errors import is_out_of_memory
 
@@ -21,7 +22,8 @@ SPREAD = "auto"  # the name of no device: the target over all GPUs, then memory,
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Where weights go and in which precision; packed: laid out for a CPU (packed.py).
+    """Where weights go and in which precision; form: of a target laid out for a CPU (packed.py), None where it runs on transformers'
+    own modules.
 
     device_map: how a target that one device cannot hold is spread, as accelerate takes it; its draft then goes where its
     logits come out.
@@ -29,14 +31,15 @@ class Placement:
 
     device: torch.device
     dtype: torch.dtype
-    packed: bool
+    form: Form | None
     device_map: str | dict[str, str | int] | None = None
 
 
-def placement(device: str | None, dtype: str | None) -> Placement:
-    """Resolve names, with defaults for this machine; raises ConfigError for a device or dtype that is not there.
+def placement(device: str | None, dtype: str | None, form: Form | None = None) -> Placement:
+    """Resolve names, with defaults for this machine; raises ConfigError for a device or dtype that is not there, and for a form
+    where none can be.
 
-    device "auto" spreads the target over whatever there is.
+    device "auto" spreads the target over whatever there is. form: of the target on a CPU, float32 where none is named.
     """
     cuda = torch.cuda.is_available()
     device_map = SPREAD if device == SPREAD else None
@@ -47,11 +50,13 @@ def placement(device: str | None, dtype: str | None) -> Placement:
         torch.empty(0, device=place)
     except (RuntimeError, AssertionError):
         raise ConfigError(f"device {device!r} is not available here: try cpu{' or cuda' if cuda else ''}") from None
-    packed = dtype is None and place.type == "cpu" and not device_map
+    packable = dtype is None and place.type == "cpu" and not device_map
+    if form and not packable:
+        raise ConfigError("config.form_needs_cpu", form=form)
     dtype = dtype or ("bfloat16" if place.type == "cuda" else "float32")
     if dtype not in DTYPES:
         raise ConfigError(f"dtype must be one of {', '.join(DTYPES)}, got {dtype!r}")
-    return Placement(place, getattr(torch, dtype), packed, device_map)
+    return Placement(place, getattr(torch, dtype), (form or "float32") if packable else None, device_map)
 
 
 def graft(target: PreTrainedModel, draft_folder: Path) -> PreTrainedModel:

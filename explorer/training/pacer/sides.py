@@ -11,6 +11,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
 from explorer.engine.models import loading
 from explorer.engine.models.fingerprint import fingerprint
+from explorer.engine.models.linears import draft_form
 from explorer.engine.models.model import LanguageModel
 from explorer.engine.models.packed import PackedModel
 from explorer.engine.models.registry import KnownPair, find_pair, folders_of, public_name
@@ -41,7 +42,7 @@ def load_sides(name: str, device: str | None, dtype: str | None) -> Sides:
     folders = {side: folder for side, folder in folders_of(known).items() if side in ("target", "draft")}
     run, own = loading.placement(device, None), loading.placement(device, dtype)
     tokenizer = loading.read_tokenizer(folders["target"])
-    draft = lay_out(read_draft(known, run), len(tokenizer), "quantized" if run.packed else None)
+    draft = lay_out(read_draft(known, run), len(tokenizer), draft_form() if run.form else None)
     target = loading.read_model(folders["target"], own).eval()
     itself = folders["draft"] == folders["target"] and isinstance(draft, PackedModel)
     shared = PackedModel(target.float(), len(tokenizer), "float32") if itself else None

@@ -101,7 +101,9 @@ def crossed(make_model, tokenizer):
                     if piece in by_bytes:
                         new[token] = table[by_bytes[piece]]
         draft.config.eos_token_id = draft.generation_config.eos_token_id = own.eos_token_id
-        return OraclePair.of("crossed", target, draft, tokenizer, draft_tokenizer=own, packed=packed)
+        return OraclePair.of(
+            "crossed", target, draft, tokenizer, draft_tokenizer=own, target_form="float32" if packed else None
+        )
 
     return build
 
@@ -242,7 +244,7 @@ def test_a_stop_id_of_the_draft_is_one_of_the_targets(crossed, monkeypatch):
 
 @pytest.mark.parametrize("length", ["confidence", "entropy", "heuristic"])
 def test_length_policies_steer_it(length, crossed, record, plain_greedy_ids):
-    pair = crossed(packed=True)
+    pair = crossed(target_form="float32")
     trace = record(pair, ids_of(pair), dataclasses.replace(EXACT, length=length, threshold=0.3))
     assert list(trace.output_ids) == plain_greedy_ids(pair, ids_of(pair), 28)
     assert trace.provenance.cross_tokenizer

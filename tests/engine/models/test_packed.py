@@ -1,12 +1,15 @@
 """The packed CPU layout against transformers' own modules, on tiny models of both supported shapes."""
 
+import copy
+
 import pytest
 import torch
 from pairs import OraclePair
 
-from explorer.engine.models import packed
+from explorer.engine.models import linears, packed
+from explorer.engine.models.linears import FourBit, Int4Linear, Int8Linear, has_fast_int4
 from explorer.engine.models.model import LanguageModel
-from explorer.engine.models.packed import GROW, FourBit, Int4Linear, Int8Linear, PackedModel, supports
+from explorer.engine.models.packed import GROW, PackedModel, supports
 
 IDS = torch.tensor([(7 * i * i + 3 * i + 11) % 250 for i in range(60)])
 
@@ -80,13 +83,61 @@ def test_contexts_share_no_cache(both):
 def test_int8_is_close_enough_to_draft_with(make_model, tokenizer):
     """The draft's form: most of its choices are those of float32, and its error is that of eight bits."""
     model = make_model("llama", 0)
-    exact, draft = (PackedModel(model, len(tokenizer), form).open() for form in ("float32", "quantized"))
+    exact, draft = (PackedModel(model, len(tokenizer), form).open() for form in ("float32", "int8"))
     expected, logits = (context.feed(IDS, rows=len(IDS)) for context in (exact, draft))
     assert (expected.argmax(-1) == logits.argmax(-1)).float().mean() > 0.7
     weight = torch.randn(64, 32)
     x = torch.randn(5, 32)
     error = (Int8Linear(weight, None)(x) - x @ weight.T).abs().max() / (x @ weight.T).abs().max()
     assert 0 < error < 0.05
+
+
+@torch.inference_mode()
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("form", ["int8", "int4"])
+@pytest.mark.parametrize("shape", ["llama", "qwen2"])
+def test_rows_have_the_same_bits_whatever_is_fed_with_them(form, shape, threads, make_model, tokenizer, request):
+    """What lets a quantized target verify: a pass over K + 1 rows gives the very logits of K + 1 single steps. Over the places
+    where the length that rows attend over grows, too."""
+    model = PackedModel(four_bit_model(make_model(shape, 0, max_position_embeddings=512)), len(tokenizer), form)
+    ids = torch.arange(340) * 37 % 250
+    for start in (40, 230):
+
+        def logits(rows: int, start: int = start) -> torch.Tensor:
+            context, end = model.open(), start + 48
+            context.prefill(ids[:start])
+            places = range(start, end, rows)
+            return torch.cat([context.feed(ids[at : min(at + rows, end)], rows=min(rows, end - at)) for at in places])
+
+        alone = logits(1)
+        request.addfinalizer(lambda: torch.set_num_threads(1))
+        torch.set_num_threads(threads)
+        assert {rows: torch.equal(logits(rows), alone) for rows in (1, 2, 3, 5, 9, 16)} == dict.fromkeys(
+            (1, 2, 3, 5, 9, 16), True
+        )
+        torch.set_num_threads(1)
+
+
+@torch.inference_mode()
+@pytest.mark.parametrize("form", ["int8", "int4"])
+def test_a_branch_has_the_bits_of_its_own_text(form, make_model, tokenizer):
+    """A phrase or a path of a tree, read beside others, is read as if it were the text."""
+    model, ids = PackedModel(four_bit_model(make_model("llama", 0)), len(tokenizer), form), torch.arange(80) * 37 % 250
+    context = model.open()
+    context.prefill(ids[:60])
+    # Two continuations after ids[60]: 61, 62 and 70, 71.
+    fed, parents = torch.cat([ids[60:63], ids[70:72]]), (None, 0, 1, 0, 3)
+    visible = torch.zeros(5, 65, dtype=torch.bool)
+    visible[:, :60] = True
+    for row, parent in enumerate(parents):
+        if parent is not None:
+            visible[row] |= visible[parent]
+        visible[row, 60 + row] = True
+    logits = context.branch(fed, torch.tensor([60, 61, 62, 61, 62]), visible)
+    for tail, rows in ((ids[60:63], [0, 1, 2]), (torch.cat([ids[60:61], ids[70:72]]), [0, 3, 4])):
+        alone = model.open()
+        alone.prefill(ids[:60])
+        assert torch.equal(logits[rows], alone.feed(tail, rows=3))
 
 
 @torch.inference_mode()
@@ -108,6 +159,18 @@ def four_bit_weight(rows: int, columns: int) -> torch.Tensor:
     return (low + scale.abs() * levels).flatten(1)
 
 
+def four_bit_model(model: torch.nn.Module) -> torch.nn.Module:
+    """A copy of a model with the weights of its projections rounded as a 4-bit file would."""
+    rounded = copy.deepcopy(model)
+    for module in rounded.modules():
+        if isinstance(module, torch.nn.Linear) and module.in_features % 32 == 0:
+            groups = module.weight.unflatten(1, (-1, 32))
+            low, high = groups.amin(-1, keepdim=True), groups.amax(-1, keepdim=True)
+            scale = ((high - low) / 15).clamp_(min=1e-9)  # the padding token has no weights
+            module.weight.copy_((((groups - low) / scale).round() * scale + low).flatten(1))
+    return rounded
+
+
 def test_a_four_bit_weight_is_found_again():
     weight = four_bit_weight(32, 64)
     found = FourBit.of(weight)
@@ -123,11 +186,11 @@ def test_other_weights_are_not_forced_into_four_bits(weight):
 
 
 @torch.inference_mode()
-@pytest.mark.skipif(not packed._has_fast_int4(), reason="no fast 4-bit kernel on this processor")
+@pytest.mark.skipif(not has_fast_int4(), reason="no fast 4-bit kernel on this processor")
 def test_four_bits_are_those_of_the_file():
     """Only the digits that bfloat16 drops are lost, and a row does not depend on what is fed with it."""
     weight, bias, x = four_bit_weight(64, 96), torch.randn(64), torch.randn(9, 96)
-    linear = packed.pack(weight, bias, "quantized")
+    linear = linears.pack(weight, bias, "int4")
     assert isinstance(linear, Int4Linear)
     out, expected = linear(x), x @ weight.T + bias
     assert (out - expected).norm() < 0.01 * expected.norm()
@@ -173,9 +236,9 @@ def test_without_the_kernels_the_pair_still_runs(make_model, tokenizer, monkeypa
     def missing(*_):
         raise NotImplementedError("no such operator")
 
-    monkeypatch.setattr(packed, "pack", missing)
+    monkeypatch.setattr(linears, "pack", missing)
     model = make_model("llama", 0)
-    pair = OraclePair.of("fallback", model, model, tokenizer, packed=True)
+    pair = OraclePair.of("fallback", model, model, tokenizer, target_form="float32")
     assert isinstance(pair.target, LanguageModel)
     rounds = decode(pair, [1, 2, 3], DecodeConfig(rule="exact", draft_length=4, max_new_tokens=12))
     assert [token for round_ in rounds for token in round_.emitted] == plain_greedy_ids(pair, [1, 2, 3], 12)

@@ -62,7 +62,7 @@ def test_weights_that_visit_the_device_layer_by_layer_give_the_same_ids(folders)
 
 def test_the_name_auto_spreads_and_is_never_packed(folders):
     where = placement("auto", None)
-    assert (where.device_map, where.packed, where.device.type) == ("auto", False, "cpu")
+    assert (where.device_map, where.form, where.device.type) == ("auto", None, "cpu")
 
 
 def test_one_buffer_cannot_serve_layers_in_several_places(folders):
