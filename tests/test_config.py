@@ -36,17 +36,17 @@ def test_the_table_covers_every_field():
 def test_every_choice_is_explained_and_every_need_is_a_choice_of_another_knob():
     table = {knob.name: knob for knob in knobs()}
     for knob in knobs():
-        of = table[knob.by or knob.name]
-        assert set(knob.lines) <= set(of.choices)
-        assert all(line in knob.full_help for line in knob.lines.values())
-        for need in knob.needs:
+        of = table[knob.choice_help_of or knob.name]
+        assert set(knob.choice_help) <= set(of.choices)
+        assert all(line in full_help(knob) for line in knob.choice_help.values())
+        for need in knob.relevant_when:
             assert all(set(choices) <= set(table[name].choices) and name != knob.name for name, choices in need.items())
     for name in ("rule", "entropy", "drafter", "length", "schedule"):
-        assert tuple(table[name].lines) == table[name].choices
+        assert tuple(table[name].choice_help) == table[name].choices
     # Its lines are of the policies under which it has an effect.
-    assert {"length": tuple(table["threshold"].lines)} in table["threshold"].needs
-    assert {name for name, knob in table.items() if {"rule": ("fly",)} in knob.needs} == set(LOOSE_RULES["fly"].knobs)
-    assert table["kl_limit"].full_help.endswith("In nats. Only with rule kl.")
+    assert {"length": tuple(table["threshold"].choice_help)} in table["threshold"].relevant_when
+    assert {name for name, knob in table.items() if {"rule": ("fly",)} in knob.relevant_when} == set(LOOSE_RULES["fly"].knobs)
+    assert table["kl_limit"].endswith("In nats. Only with rule kl.")
     assert table["phrase_length"].full_help.endswith("Only with phrases above 0 or drafter model+phrases.")
 
 
