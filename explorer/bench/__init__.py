@@ -1,6 +1,6 @@
 """`python -m explorer bench`: this engine beside transformers' own decoding, in one process, interleaved prompt by prompt.
 
-On a CPU this engine runs packed weights (engine/packed.py) unless a dtype is named; transformers' rows run its own float32
+On a CPU this engine runs packed weights (engine/models/packed.py) unless a dtype is named; transformers' rows run its own float32
 modules of the same weights. rows: what is run; lines: what is shown of it; synthetic: forward times of random weights.
 """
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -13,6 +13,7 @@ from typing import Self
 import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
+from explorer.config import DecodeConfig
 from explorer.engine.drafters.eagle import Eagle3Head
 from explorer.engine.drafters.features import FeatureModel
 from explorer.engine.drafters.lengths import BlockScorer
@@ -26,7 +27,7 @@ from explorer.engine.models.packed import Form, PackedContext, PackedModel, supp
 from explorer.engine.models.vocabulary import Vocabulary
 from explorer.engine.verification.judge_head import JudgeHead, JudgeHeadError, read_judge_head
 from explorer.errors import UserError
-from explorer.prompts import check_prompt_text
+from explorer.prompts import PromptError, check_prompt_text
 from explorer.trace import Message, Prompt, Provenance
 
 
@@ -221,6 +222,19 @@ class Pair:
         )
         ids = self.tokenizer(rendered, add_special_tokens=False).input_ids
         return Prompt(tuple(ids), rendered, messages)
+
+    def check_prompt(self, prompt_ids: Sequence[int], config: DecodeConfig) -> None:
+        """Raise PromptError where prompt_ids cannot be decoded under `config`."""
+        if not len(prompt_ids):
+            raise PromptError("the prompt is empty: type at least one word")
+        if not all(0 <= token < self.vocab_size for token in prompt_ids):
+            raise PromptError(f"prompt ids must lie in the vocabulary, 0 to {self.vocab_size - 1}")
+        limit = self.context_limit
+        if limit is not None and len(prompt_ids) + config.max_new_tokens > limit:
+            raise PromptError(
+                f"the prompt has {len(prompt_ids)} tokens and the budget is {config.max_new_tokens}, together more than "
+                f"the context of {limit}: shorten the prompt or lower the budget"
+            )
 
     def provenance(self) -> Provenance:
         """What runs here and now."""

@@ -177,7 +177,7 @@ class CrossDrafter:
     def _can_go_on(self, longest: int) -> bool:
         return bool(self._ids) and not self._draft.ended and len(self._draft) < longest
 
-    def settle(self, length: int) -> None:
+    def roll_back(self, length: int) -> None:
         """Nothing yet: what of the draft's cache still holds follows from the text of the next round."""
 
     def close(self) -> None:
@@ -195,7 +195,7 @@ class CrossDrafter:
         data, self._pending = complete(self._target.bytes_of(after_start(sequence, self._target.start)))
         ids = self._draft_ids(held, data)
         # The last one is read again where it was read before: its row is what drafting starts from.
-        self._inner.settle(min(common_prefix(ids, held), max(len(ids) - 1, 0)))
+        self._inner.roll_back(min(common_prefix(ids, held), max(len(ids) - 1, 0)))
         self._ids, self._draft = ids, Draft()
 
     def _draft_ids(self, held: list[int], data: bytes) -> list[int]:

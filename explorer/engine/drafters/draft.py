@@ -35,14 +35,14 @@ class Draft:
 
     @property
     def from_pool(self) -> int:
-        """Tokens of a phrase that the target's pass added behind the drafter's own."""
+        """Tokens of a phrase that the target's pass added after the drafter's own."""
         return self.sources.count("phrase pool")
 
     def copy(self) -> Draft:
         """The same tokens, to go on from; greedy."""
-        return self.behind(0)
+        return self.without_first(0)
 
-    def behind(self, count: int) -> Draft:
+    def without_first(self, count: int) -> Draft:
         """All but the first `count` tokens as a draft of its own; greedy, without scores."""
         rest = Draft(self.ids[count:], self.probs[count:], self.sources[count:])
         rest.ended = self.ended and len(rest) > 0
@@ -71,8 +71,8 @@ class Drafter(Protocol):
         score: applied to the new block before it comes to the host, so that both take one transfer.
         """
 
-    def settle(self, length: int) -> None:
-        """Forget drafted tokens beyond the first `length` of the sequence: the round is over."""
+    def roll_back(self, length: int) -> None:
+        """Keep the first `length` tokens of the sequence: the round is over, and what was rejected leaves the cache."""
 
     def close(self) -> None:
         """Free all memory of this run."""
@@ -141,7 +141,7 @@ class ModelDrafter:
             columns.append(torch.special.entr(q).sum(dim=-1))
         return columns
 
-    def settle(self, length: int) -> None:
+    def roll_back(self, length: int) -> None:
         self.context.crop(length)
 
     def close(self) -> None:

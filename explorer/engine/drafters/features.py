@@ -258,7 +258,7 @@ class FeatureDrafter:
             columns.append(torch.special.entr(q).sum(dim=-1))
         return columns
 
-    def settle(self, length: int) -> None:
+    def roll_back(self, length: int) -> None:
         # The entry before the last kept token needs that token, so of `length` tokens one entry less can be kept.
         while self._ends and self._ends[-1] > length - 1:
             self._ends.pop()

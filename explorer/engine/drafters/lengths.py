@@ -33,7 +33,7 @@ class LengthPolicy(Protocol):
     def blocks(self, draft: Draft) -> tuple[Block, ...]:
         """The decisions of the round, once its draft is complete."""
 
-    def learn(self, drafted: int, kept: int) -> None:
+    def adapt(self, drafted: int, accepted: int) -> None:
         """The round is over: what came of its draft may steer the next one."""
 
 
@@ -52,8 +52,8 @@ class FixedLength:
     def blocks(self, draft: Draft) -> tuple[Block, ...]:
         return ()
 
-    def learn(self, drafted: int, kept: int) -> None:
-        """A fixed length learns nothing."""
+    def adapt(self, drafted: int, accepted: int) -> None:
+        """A fixed length stays."""
 
 
 class HeuristicLength(FixedLength):
@@ -63,10 +63,10 @@ class HeuristicLength(FixedLength):
         super().__init__(longest)
         self._longest = longest
 
-    def learn(self, drafted: int, kept: int) -> None:
+    def adapt(self, drafted: int, accepted: int) -> None:
         if not drafted:  # a lookup that found nothing says nothing of lengths
             return
-        self.length = min(self.length + 2, self._longest) if kept == drafted else max(self.length - 1, 1)
+        self.length = min(self.length + 2, self._longest) if accepted == drafted else max(self.length - 1, 1)
 
 
 class ConfidenceLength(FixedLength):
@@ -121,10 +121,10 @@ class AdaEDLLength(ConfidenceLength):
     def blocks(self, draft: Draft) -> tuple[Block, ...]:
         return with_rest(self._blocks, draft)
 
-    def learn(self, drafted: int, kept: int) -> None:
+    def adapt(self, drafted: int, accepted: int) -> None:
         if not drafted:
             return
-        self._acceptance = 0.5 * self._acceptance + 0.5 * kept / drafted
+        self._acceptance = 0.5 * self._acceptance + 0.5 * accepted / drafted
         wanted = self._threshold
         if self._acceptance < ADAEDL_ACCEPTANCE:
             wanted += ADAEDL_STEP
@@ -200,7 +200,7 @@ class PacerLength:
     def blocks(self, draft: Draft) -> tuple[Block, ...]:
         return with_rest(self._blocks, draft)
 
-    def learn(self, drafted: int, kept: int) -> None:
+    def adapt(self, drafted: int, accepted: int) -> None:
         """The layer does not learn while it runs."""
 
 

@@ -60,7 +60,7 @@ class LookupDrafter:
                 q[token] = 1
                 draft.distributions.append(q)
 
-    def settle(self, length: int) -> None:
+    def roll_back(self, length: int) -> None:
         """Nothing is kept between rounds."""
 
     def close(self) -> None:

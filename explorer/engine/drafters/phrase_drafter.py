@@ -14,12 +14,11 @@ import torch
 
 from explorer.engine import ranking
 from explorer.engine.drafters.draft import Draft, ModelDrafter, Score
-from explorer.engine.drafters.phrases import Phrase, PhrasePool
+from explorer.engine.drafters.phrases import Phrase, PhrasePool, candidates
 from explorer.engine.models.branched import BranchedText, branched, feed_branched
 from explorer.engine.models.model import Context
 from explorer.engine.models.packed import PackedContext
 from explorer.engine.sampling import Sampler
-from explorer.engine.verification.suffixes import candidates
 from explorer.trace import Branch, Source, longest
 
 
@@ -58,7 +57,7 @@ class PhraseDrafter(ModelDrafter):
             own = ranking.argmax(logits).tolist()
             last = len(pending) - 1  # the row that the next token is read off
             rows = self._confirm(own, last, packed, phrases)
-            self._learn(own, len(pending), packed, levels, len(rows) - 1)
+            self._move_window(own, len(pending), packed, levels, len(rows) - 1)
             index = torch.tensor(rows, device=logits.device)
             columns = self._pick(draft, logits[index])
             if score:
@@ -101,7 +100,7 @@ class PhraseDrafter(ModelDrafter):
         best = longest(branches)
         return [last, *range(starts[best], starts[best] + branches[best].agreed)]
 
-    def _learn(
+    def _move_window(
         self, own: list[int], pending: int, packed: BranchedText, levels: list[list[int]], confirmed: int
     ) -> None:
         """W new phrases for the pool, and the window one level further, moved on by what was confirmed."""

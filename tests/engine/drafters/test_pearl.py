@@ -40,7 +40,7 @@ def schedule(
         tentative, ahead = pipeline.draft(drafter, text, budget - (len(text) - 1) - 1)
         own = [target_next([*text, *tentative.ids[:place]]) for place in range(len(tentative) + 1)]
         match = [ours == theirs for ours, theirs in zip(tentative.ids, own)]
-        pipeline.learn(match, own)
+        pipeline.advance(match, own)
         kept = match.index(False) if False in match else len(match)
         committed = [*tentative.ids[:kept], own[kept]]
         text += committed

@@ -15,7 +15,7 @@ CAPACITY = 64  # tokens of a round: the largest draft length there is
 
 
 class PackedScorer:
-    """The layer in the CPU layout of engine/packed.py, shared by all runs."""
+    """The layer in the CPU layout of engine/models/packed.py, shared by all runs."""
 
     def __init__(self, layer: PreVerificationLayer, form: Form = "quantized"):
         with torch.inference_mode():

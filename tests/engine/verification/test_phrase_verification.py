@@ -6,10 +6,11 @@ import pytest
 import torch
 
 from explorer.config import ConfigError, DecodeConfig
-from explorer.engine.decode import Sides, decode
+from explorer.engine.decode import decode
 from explorer.engine.drafters.lengths import make_length_policy
 from explorer.engine.drafters.phrases import PhrasePool
 from explorer.engine.models.model import UnsupportedModel
+from explorer.engine.open_pair import OpenPair
 from explorer.sweep.grid import decode_grid
 from explorer.trace import Trace, longest
 
@@ -90,21 +91,21 @@ def test_the_target_holds_the_committed_text_after_a_phrase(shape, make_pair, gr
     """Number by number what a prefill of the same text holds, in every layer."""
     pair = make_pair(shape)
     policy = make_length_policy(CONFIG, None)
-    sides = Sides(pair, CONFIG, taught(pair, greedy[shape]))
+    opened = OpenPair(pair, CONFIG, taught(pair, greedy[shape]))
     text, moved = list(PROMPT), 0
     with torch.inference_mode():
-        sides.prefill(text[:-1])
+        opened.prefill(text[:-1])
         for _ in range(4):
-            attempt = sides.attempt(text, 20, policy)
-            judgement = attempt.judge(CONFIG)
-            text += attempt.committed(judgement)
-            moved += judgement.kept > attempt.drafted and longest(attempt.branches) > 0
-            sides.settle(len(text) - 1)
+            verified = opened.verify(text, opened.draft(text, 20, policy))
+            judgement = verified.judge(CONFIG)
+            text += verified.committed(judgement)
+            moved += judgement.kept > verified.proposal.drafted and longest(verified.branches) > 0
+            opened.roll_back(len(text) - 1)
             again = pair.target.open()
             again.prefill(torch.tensor(text[:-1]))
-            for ours, theirs in zip(entries(sides.target), entries(again), strict=True):
+            for ours, theirs in zip(entries(opened.target), entries(again), strict=True):
                 torch.testing.assert_close(ours, theirs, atol=2e-4, rtol=1e-3)
-    assert sides.target.length == len(text) - 1
+    assert opened.target.length == len(text) - 1
     assert moved, "some phrase other than the first must have been moved"
 
 
