@@ -16,7 +16,7 @@ from explorer.messages import Message
 from explorer.verdicts import LOOSE_RULES
 
 LAYER_POLICIES = ("pacer", "survival")  # length policies that read the scores of a trained pre-verification layer
-MODEL_POLICIES = ("confidence", "entropy", "adaedl", *LAYER_POLICIES)  # those that read what a draft model computes
+MODEL_POLICIES = ("pacer", "confidence", "entropy", "adaedl", "survival")  # those that read what a draft model computes
 VARYING_POLICIES = ("heuristic", *MODEL_POLICIES)
 MODEL_DRAFTERS = ("model", "model+lookup", "model+phrases")  # those with a draft model
 
@@ -76,7 +76,9 @@ CONFLICTS = (
     Conflict("no_pacer_layer", {"length": LAYER_POLICIES}, lacks="pacer_layer"),
     Conflict("no_head", {"drafter": ("features",)}, lacks="head"),
     Conflict("no_judge_head", {"rule": JUDGED_RULES}, lacks="judge_head"),
-    Conflict("cross_length", {"drafter": MODEL_DRAFTERS, "length": ("adaedl", *LAYER_POLICIES)}, lacks="one_vocabulary"),
+    Conflict(
+        "cross_length", {"drafter": MODEL_DRAFTERS, "length": ("adaedl", *LAYER_POLICIES)}, lacks="one_vocabulary"
+    ),
     Conflict("cross_divergence", {"drafter": MODEL_DRAFTERS, "rule": DIVERGENCE_RULES}, lacks="one_vocabulary"),
     Conflict("cross_phrases", {"drafter": ("model+phrases",)}, lacks="one_vocabulary"),
     Conflict("cross_pearl", {"drafter": MODEL_DRAFTERS, "schedule": ("pearl",)}, lacks="one_vocabulary"),
@@ -94,11 +96,11 @@ CONFLICTS = (
 def conflicts(settings: Any, offers: Offers = EVERYTHING, use: Use = "run") -> Iterator[Conflict]:
     """The rows that hold for the settings of a run on a pair; for a sweep or a replay those of any run and its own.
 
-    Without drafts no setting of a draft has an effect, so none is in conflict.
+    In a run without drafts no setting of a draft has an effect, so none is in conflict.
     """
-    if settings.rule == "autoregressive":
-        return
     for row in CONFLICTS:
+        if settings.rule == "autoregressive" and row.use == "run":
+            continue
         absent = not row.lacks or not getattr(offers, row.lacks)
         if row.use in ("run", use) and absent and all(has_value(settings, *one) for one in row.when.items()):
             yield row

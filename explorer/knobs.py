@@ -62,7 +62,11 @@ class Knob:
     def unmet(self, settings: Any) -> Condition | None:
         """The first condition of `relevant_when` that does not hold under these settings; None where the knob has an effect."""
         return next(
-            (condition for condition in self.relevant_when if not any(has_value(settings, *one) for one in condition.items())),
+            (
+                condition
+                for condition in self.relevant_when
+                if not any(has_value(settings, *one) for one in condition.items())
+            ),
             None,
         )
 

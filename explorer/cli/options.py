@@ -133,7 +133,9 @@ def flag(name: str) -> str:
 
 
 def _help(knob: Knob, choices: Collection[str]) -> str:
-    lines = (f"{choice}: {line}" for choice, line in knob.choice_help.items() if knob.choice_help_of or choice in choices)
+    lines = (
+        f"{choice}: {line}" for choice, line in knob.choice_help.items() if knob.choice_help_of or choice in choices
+    )
     return " ".join([knob.help, *lines])
 
 

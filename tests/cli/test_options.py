@@ -169,7 +169,9 @@ def test_every_knob_has_an_effect_under_some_settings():
     """The way back of the last test: whatever is named as needed can be had, and then the knob counts."""
     for knob in knobs():
         settings = {
-            name: (choices[0] if choices else 1) for need in knob.relevant_when for name, choices in list(need.items())[:1]
+            name: (choices[0] if choices else 1)
+            for need in knob.relevant_when
+            for name, choices in list(need.items())[:1]
         }
         assert knob.unmet(DecodeConfig(**settings)) is None
 
