@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 
 from explorer.config import DTYPES, POLICY_DEFAULTS, THETA_OF_MEASURE, DecodeConfig, Knob, knobs
 
-DEVICES = ("cpu", "cuda", "mps", "xpu", "auto")
+DEVICES = ("cpu", "cuda", "auto")
 PAIR_HELP = "a name that `python -m explorer pairs` lists, or TARGET,DRAFT"
 DEVICE_HELP = "default: cuda if present, else cpu"
 
@@ -266,7 +266,7 @@ def stop_text(text: str) -> str:
 
 def device(text: str) -> str:
     """A device by torch's name, checked as far as that goes without torch."""
-    if text.partition(":")[0] not in DEVICES:
+    if text not in DEVICES and not re.fullmatch(r"cuda:\d{1,3}", text):
         raise argparse.ArgumentTypeError(f"must be one of {', '.join(DEVICES)}, or like cuda:1, got {text[:60]!r}")
     return text
 

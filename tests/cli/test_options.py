@@ -86,6 +86,9 @@ def test_every_number_has_a_range(command):
         "bench --draft-length 65",
         "sweep --prompts x --thetas 0 --windows 3 --out x.csv --drafter model+phrases",
         "run --prompt x --device abacus",
+        "run --prompt x --device mps",
+        "run --prompt x --device xpu",
+        "run --prompt x --device auto:1",
         "run --prompt x --dtype int3",
     ],
 )
