@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 
 from explorer.config import DTYPES, POLICY_DEFAULTS, THETA_OF_MEASURE, DecodeConfig, Knob, knobs
 
-DEVICES = ("cpu", "cuda", "mps", "xpu", "auto")
+DEVICES = ("cpu", "cuda", "auto")
 PAIR_HELP = "a name that `python -m explorer pairs` lists, or TARGET,DRAFT"
 DEVICE_HELP = "default: cuda if present, else cpu"
 
@@ -133,14 +133,16 @@ def flag(name: str) -> str:
 
 
 def _help(knob: Knob, choices: Collection[str]) -> str:
-    lines = (f"{choice}: {line}" for choice, line in knob.lines.items() if knob.by or choice in choices)
+    lines = (
+        f"{choice}: {line}" for choice, line in knob.choice_help.items() if knob.choice_help_of or choice in choices
+    )
     return " ".join([knob.help, *lines])
 
 
 def _facts(knob: Knob, base: DecodeConfig | None) -> list[str]:
     """When a knob has an effect, its range with the unit, its default."""
     needs = [
-        need for need in knob.needs if "rule" not in need or len(knob.needs) == 1
+        need for need in knob.relevant_when if "rule" not in need or len(knob.relevant_when) == 1
     ]  # that there is a draft goes without saying
     facts = [f"only with {' and '.join(map(need_text, needs))}"] if needs else []
     if not knob.choices and knob.kind in (int, float):
@@ -264,7 +266,7 @@ def stop_text(text: str) -> str:
 
 def device(text: str) -> str:
     """A device by torch's name, checked as far as that goes without torch."""
-    if text.partition(":")[0] not in DEVICES:
+    if text not in DEVICES and not re.fullmatch(r"cuda:\d{1,3}", text):
         raise argparse.ArgumentTypeError(f"must be one of {', '.join(DEVICES)}, or like cuda:1, got {text[:60]!r}")
     return text
 

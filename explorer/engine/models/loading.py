@@ -17,6 +17,7 @@ from explorer.engine.models.linears import Form
 from explorer.engine.models.weights import WeightsError
 from explorer.errors import is_out_of_memory
 
+DEVICE_TYPES = ("cpu", "cuda")  # others (mps, xpu) lack float64 or are untested
 SPREAD = "auto"  # the name of no device: the target over all GPUs, then memory, then disk
 
 
@@ -47,6 +48,8 @@ def placement(device: str | None, dtype: str | None, form: Form | None = None) -
         device = "cuda" if cuda else "cpu"
     try:
         place = torch.device(device)
+        if place.type not in DEVICE_TYPES:
+            raise RuntimeError
         torch.empty(0, device=place)
     except (RuntimeError, AssertionError):
         raise ConfigError(f"device {device!r} is not available here: try cpu{' or cuda' if cuda else ''}") from None
