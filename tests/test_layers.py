@@ -50,7 +50,7 @@ def test_dependencies_point_one_way(path):
     "modules",
     [
         "verdicts, trace, config, analysis.replay, analysis.metrics, sweep.points, cases, pieces, schema, cli.terminal",
-        "__main__",
+        "__main__, cli.commands",
     ],
 )
 def test_a_recorded_run_opens_without_torch(modules):

@@ -74,7 +74,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--out", type=Path, default=LAYER, metavar="FOLDER", help="of the written layer (default: %(default)s)"
     )
     train.add_argument("--held-out", type=count, default=2, metavar="N", help=KEPT_OUT)
-    train.add_argument("--recompute", action="store_true", help="states from the ids, not those that were stored")
+    add_switch(train, "--recompute", "states from the ids, not those that were stored")
     train.add_argument(
         "--precision", choices=("no", "bf16", "fp16"), default="bf16", help="of the computation (default: %(default)s)"
     )
@@ -142,7 +142,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--longest", type=knob_number("draft_length"), default=24, metavar="K",
         help="largest draft length tried (default: %(default)s)",
     )  # fmt: skip
-    evaluate.add_argument("--choose", action="store_true", help="write the chosen settings into the layer's card")
+    add_switch(evaluate, "--choose", "write the chosen settings into the layer's card")
     evaluate.add_argument("--out", type=Path, metavar="F.json", help="also write the figures as JSON, and F.md")
 
 

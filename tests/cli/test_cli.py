@@ -5,11 +5,14 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+from explorer.analysis.replay import replay
+from explorer.cli.terminal import letters
 from explorer.config import PRESETS
 from explorer.trace import Baseline, Trace
 
@@ -298,6 +301,7 @@ def test_presets_and_single_options(run, saved, tmp_path):
         return c.rule, c.entropy, c.theta, c.window, c.window_includes_mismatch
 
     assert config("--preset", "released") == ("fly", "top3", 0.3, 6, True)
+    assert config("--preset", "released", "--no-window-includes-mismatch") == ("fly", "top3", 0.3, 6, False)
     assert config("--preset", "paper", "--theta", "0.1") == ("fly", "normalized", 0.1, 6, False)
     assert config("--entropy", "top3")[1:3] == ("top3", 0.3)
     assert config("--entropy", "top3", "--theta", "0.7")[1:3] == ("top3", 0.7)
@@ -479,6 +483,21 @@ def test_replay_shows_what_changes_round_by_round(run, recorded):
     code, out, err = run("replay", recorded)
     assert "->" not in out
     assert "the run would be the same" in err
+
+
+def test_a_record_in_the_released_counting_is_replayed_in_the_papers(run):
+    """W = 6 tokens after the mismatch must match, not 5: what this run deferred with 5 is rejected."""
+    path = ROOT / "examples/runs/04-maths-released.json"
+    trace = Trace.load(path)
+    assert trace.config.window_includes_mismatch
+    code, out, _ = run("replay", path, "--no-window-includes-mismatch")
+    papers = replay(trace, replace(trace.config, window_includes_mismatch=False))
+    assert code == 0
+    assert [line.split("  ")[0] for line in out.splitlines()] != [
+        line.split("  ")[0] for line in run("replay", path)[1].splitlines()
+    ]
+    for line, round_ in zip(out.splitlines(), papers, strict=True):
+        assert letters(round_.after.verdicts) in line
 
 
 def test_replay_says_what_its_letters_mean_and_what_is_for_nothing(run, recorded):
