@@ -127,7 +127,7 @@ def add_knob(
         "help": f"{_help(knob, choices)} [{'; '.join(_facts(knob, base))}]".replace("%", "%%"),
     }
     if knob.kind is bool:
-        parser.add_argument(flag(knob.name), action=argparse.BooleanOptionalAction, **options)
+        parser.add_argument(flag(knob.name), action=Switch, **options)
     elif knob.kind is tuple:
         parser.add_argument(flag(knob.name), action="append", type=stop_text, metavar="TEXT", **options)
     elif choices:
@@ -136,9 +136,18 @@ def add_knob(
         parser.add_argument(flag(knob.name), type=number(knob), metavar="N" if knob.kind is int else "X", **options)
 
 
-def add_switch(parser: argparse.ArgumentParser, option: str, help: str) -> None:
-    """An option that is off unless it is given; --no-... takes it back."""
-    parser.add_argument(option, action=argparse.BooleanOptionalAction, default=False, help=help)
+def add_switch(parser: argparse.ArgumentParser, option: str, help: str, on: bool = False) -> None:
+    """An option with its opposite, --no-...; on: what holds without either."""
+    help += f" (default: {'on' if on else 'off'})"
+    parser.add_argument(option, action=Switch, default=on, help=help)
+
+
+class Switch(argparse.BooleanOptionalAction):
+    """An option with its opposite, whose help stays as it is given."""
+
+    def __init__(self, option_strings: list[str], dest: str, *, help: str, **options: Any):
+        super().__init__(option_strings, dest, **options)
+        self.help = help
 
 
 def flag(name: str) -> str:

@@ -9,6 +9,7 @@ from explorer.cli.options import (
     DEVICE_HELP,
     PAIR_HELP,
     add_collecting,
+    add_switch,
     count,
     device,
     dtype,
@@ -119,10 +120,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     train.add_argument(
         "--seed", type=knob_number("seed"), default=1, metavar="N", help="of weights and order (default: %(default)s)"
     )
-    train.add_argument("--no-position", dest="position", action="store_false", help="ablation: no offset embedding")
-    train.add_argument(
-        "--no-probability", dest="probability", action="store_false", help="ablation: hidden states only"
-    )
+    add_switch(train, "--position", "the layer reads a token's offset in the draft; without it: an ablation", on=True)
+    add_switch(train, "--probability", "the layer reads the draft's probabilities; without them: an ablation", on=True)
 
     evaluate = steps.add_parser(
         "evaluate", help="figures of a layer on the held-out shards, and the settings to run it with"
