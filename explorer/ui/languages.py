@@ -51,7 +51,7 @@ def english() -> dict[str, str]:
     found |= {f"preset.{name}": preset.label for name, preset in PRESETS.items()}
     for knob in page_knobs():
         found[f"{knob.name}.label"] = texts.SIGNED.get(knob.name, knob.label)
-        found |= {f"{knob.name}.{choice}": line for choice, line in knob.lines.items()} or {
+        found |= {f"{knob.name}.{choice}": line for choice, line in knob.choice_help.items()} or {
             f"{knob.name}.help": knob.help
         }
     found |= {f"example.{example['kind']}": example["label"] for example in examples()}
@@ -73,7 +73,7 @@ def _knob_texts(labels: dict[str, str]) -> dict[str, str]:
     for knob in page_knobs():
         label = labels[f"{knob.name}.label"]
         made[f"{knob.name}.title"] = f"{label} ({labels[f'UNITS.{knob.unit}']})" if knob.unit else label
-        lines = [f"**{labels[f'{knob.name}.{choice}']}**" for choice in knob.lines]
+        lines = [f"**{labels[f'{knob.name}.{choice}']}**" for choice in knob.choice_help]
         made[f"{knob.name}.info"] = " ".join(lines) or labels[f"{knob.name}.help"]
     return made
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import gradio as gr
 
-from explorer.config import PRESETS, RULE_KNOBS, DecodeConfig
+from explorer.config import PRESETS, RULE_KNOBS, DecodeConfig, full_help
 from explorer.ui import rail
 from explorer.ui.backend import Backend
 from explorer.ui.catalogue import en as texts
@@ -250,6 +250,6 @@ def _api(handlers: cb.Callbacks) -> None:
 
     run.__signature__ = inspect.Signature(parameters, return_annotation=dict)
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters} | {"return": dict}
-    lines = [f"{knob.name} ({knob.range_text}): {knob.full_help}" for knob in page_knobs()]
+    lines = [f"{knob.name} ({knob.range_text}): {full_help(knob)}" for knob in page_knobs()]
     gr.api(run, api_name="run", api_description=texts.API_DESCRIPTION + " " + " ".join(lines), **MODEL)
     gr.api(cb.api_judge, api_name="judge", api_description=texts.API_JUDGE, concurrency_limit=None)

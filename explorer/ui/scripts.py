@@ -102,7 +102,7 @@ def of_rules() -> dict[str, object]:
             for name, rule in LOOSE_RULES.items()
         },
         "EVIDENCE": list(EVIDENCE),
-        "NEEDS": {knob.name: list(knob.needs) for knob in page_knobs()},
+        "NEEDS": {knob.name: list(knob.relevant_when) for knob in page_knobs()},
     }
 
 
