@@ -31,7 +31,6 @@ from explorer.ui.links import LOOSE_KNOBS, SCRIPT, link_controls
 from explorer.ui.paces import Paces
 from explorer.ui.recordings import Recording, recordings
 from explorer.ui.runview import run_view
-from explorer.ui.train import train_tab
 from explorer.ui.tune.layout import tune_tab
 from explorer.ui.visitors import Visitors
 from explorer.ui.warmup import Warmup
@@ -106,8 +105,6 @@ def build_page(
             paces = Paces(recorded)
             compare_tab(backend, explore, MODEL, paces)
             tune_tab(backend, explore, views, MODEL, paces)
-            if backend.loan_seconds is None:  # no loan is long enough to train in
-                train_tab(backend, explore, views)
         newcomer.click(None, None, [views], js=ENTER, **SCRIPT)
         views.change(None, js=TELL, **SCRIPT)
         page.load(Warmup(backend, warm).watch, None, [explore.readiness], concurrency_limit=None, **QUIET)
