@@ -160,7 +160,7 @@ def test_a_row_that_a_pair_refuses_is_left_out_with_the_reason(make_pair):
     assert row_name(PEARL, 2) in rows
     assert not any("Ouroboros" in row for row in rows)
     assert len(left_out) == 4
-    assert sum("attention mask" in reason for reason in left_out) == 3
+    assert sum("an attention mask of" in reason for reason in left_out) == 3
     assert any("judge, K = 2: not run here, Rule judge needs a judge head" in reason for reason in left_out)
 
 
