@@ -11,9 +11,9 @@ from explorer.ui.catalogue import en as texts
 from explorer.ui.catalogue import ko as texts_ko
 from explorer.ui.controls import Explore, control, pair_control
 from explorer.ui.languages import say
-from explorer.ui.scripts import source, spoken
+from explorer.ui.scripts import view_script
 
-SCRIPTS = ("core/dom.js", "core/progress.js", "explore/summary.js", "train/train.js")
+VIEW = "train/train.js"
 QUIET = {"show_progress": "hidden", "api_visibility": "private"}
 LIVE = {"queue": False, "trigger_mode": "always_last", **QUIET}  # of controls that move
 # One training at a time; runs of other visitors come between its steps, they do not wait for its end.
@@ -21,8 +21,8 @@ ONE = {"concurrency_id": "train", "concurrency_limit": 1}
 
 
 def script() -> str:
-    """The view's scripts after their texts."""
-    return "\n".join([spoken(texts.TRAIN_VIEW, texts_ko.TRAIN_VIEW), *(source(name) for name in SCRIPTS)])
+    """The view's script."""
+    return view_script(VIEW, texts.TRAIN_VIEW, texts_ko.TRAIN_VIEW)
 
 
 def train_tab(backend: Backend, explore: Explore, views: gr.Tabs) -> None:
