@@ -35,7 +35,7 @@ from __future__ import annotations
 import codecs
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -64,12 +64,11 @@ def header(
     here: bool = True,
     imported: bool = False,
     crossed: bool = False,
-    more_notes: Sequence[str] = (),
 ) -> str:
     """The first line of a run: a new one clears the view.
 
     provenance: of a run made before; here: whether its pair is at hand; imported: from a visitor's file; crossed: the draft has
-    a vocabulary of its own (for a run made before its provenance says so); more_notes: beside those on its settings.
+    a vocabulary of its own (for a run made before its provenance says so).
     """
     event = {
         "run": run,
@@ -79,7 +78,7 @@ def header(
         "title": title,
         "prompt": prompt,
         "config": asdict(config),
-        "notes": [*config.notes, *more_notes],
+        "notes": list(config.notes),
     }
     if crossed or (provenance and provenance.cross_tokenizer):
         event["crossed"] = True

@@ -133,14 +133,16 @@ def flag(name: str) -> str:
 
 
 def _help(knob: Knob, choices: Collection[str]) -> str:
-    lines = (f"{choice}: {line}" for choice, line in knob.lines.items() if knob.by or choice in choices)
+    lines = (
+        f"{choice}: {line}" for choice, line in knob.choice_help.items() if knob.choice_help_of or choice in choices
+    )
     return " ".join([knob.help, *lines])
 
 
 def _facts(knob: Knob, base: DecodeConfig | None) -> list[str]:
     """When a knob has an effect, its range with the unit, its default."""
     needs = [
-        need for need in knob.needs if "rule" not in need or len(knob.needs) == 1
+        need for need in knob.relevant_when if "rule" not in need or len(knob.relevant_when) == 1
     ]  # that there is a draft goes without saying
     facts = [f"only with {' and '.join(map(need_text, needs))}"] if needs else []
     if not knob.choices and knob.kind in (int, float):

@@ -18,9 +18,10 @@ from explorer.cli.options import (
     whole,
     within,
 )
-from explorer.config import ENTROPY_MEASURES, knobs
+from explorer.config import knobs
 from explorer.files import write_whole
 from explorer.prompts import EXAMPLES, HELD_OUT
+from explorer.verdicts import ENTROPY_MEASURES
 
 LAYER = Path("runs/pacer/layer")
 KEPT_OUT = "shards, from the first, kept from training (default: %(default)s)"

@@ -20,15 +20,15 @@ def decode(pair: Pair, prompt_ids: list[int], config: DecodeConfig, pool: Phrase
     """Generate after prompt_ids, yielding a Round after each target pass until a stop; closing the iterator ends the run.
 
     Greedy with rule `exact` emits the ids of plain greedy decoding of the target (up to near-ties: one pass over K + 1
-    rows rounds differently from K + 1 passes). Time while suspended at a yield is not counted. Raises PromptError, and the
-    UserErrors of a pair that lacks what `config` needs.
+    rows rounds differently from K + 1 passes). Time while suspended at a yield is not counted. Raises PromptError, and
+    ConfigError where the pair lacks what `config` needs.
 
     pool: phrases collected before, to go on from (a warm pool); None begins with none. Without `config.phrases` it is not used.
     """
     pair.check_prompt(prompt_ids, config)
     stops = StopRule(config, pair.stop_ids, pair.vocabulary)
-    policy = make_length_policy(config, pair.scorer_for(config.rule))
     run = OpenPair(pair, config, pool)
+    policy = make_length_policy(config, pair.scorer_for(config.rule))
     sequence, output, stop = list(prompt_ids), [], None
     try:
         # Prefill: everything but the last prompt token, which seeds the first round.

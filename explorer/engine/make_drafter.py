@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from explorer.config import DecodeConfig
-from explorer.engine.drafters.cross import CrossDrafter, CrossTokenizer, TextSide
+from explorer.conflicts import DIVERGENCE_RULES
+from explorer.engine.drafters.cross import CrossDrafter, TextSide
 from explorer.engine.drafters.draft import Drafter, ModelDrafter
 from explorer.engine.drafters.features import FeatureDrafter
 from explorer.engine.drafters.lookup import LookupDrafter, LookupModelDrafter
@@ -18,10 +19,7 @@ from explorer.engine.sampling import Sampler
 def make_drafter(
     pair: Pair, target: Context | PackedContext, config: DecodeConfig, sampler: Sampler, pool: PhrasePool | None
 ) -> Drafter:
-    """The drafter that `config.drafter` names, for the sequence that is open on the target.
-
-    Raises UnsupportedModel where the draft cannot try phrases and should.
-    """
+    """The drafter that `config.drafter` names, for the sequence that is open on the target; the pair offers what it needs."""
     if config.drafter == "lookup":
         return LookupDrafter(sampler, pair.vocab_size, pair.stop_ids)
     entropies = config.length in ("entropy", "adaedl")
@@ -33,7 +31,7 @@ def make_drafter(
     makes_phrases = config.drafter == "model+phrases"
     # PEARL's draft is meant for a device of its own, so it never works in the target's cache.
     context = pair.open_draft(target, config.needs_layer, alone=config.schedule == "pearl", branches=makes_phrases)
-    wanted = {"entropies": entropies, "distributions": config.rule == "kl"}
+    wanted = {"entropies": entropies, "distributions": config.rule in DIVERGENCE_RULES}
     if makes_phrases:
         return PhraseDrafter(
             context,
@@ -48,17 +46,7 @@ def make_drafter(
 
 
 def cross_drafter(pair: Pair, kind: type[ModelDrafter], config: DecodeConfig, entropies: bool) -> CrossDrafter:
-    """The drafter of a pair whose draft has a vocabulary of its own; raises CrossTokenizer for what reads its own tokens."""
-    readers = {
-        f"length policy {config.length}": config.needs_layer or config.length == "adaedl",
-        "rule kl": config.rule == "kl",
-        "schedule pearl": config.schedule == "pearl",
-        "drafter model+phrases": config.drafter == "model+phrases",
-    }
-    for reader in (name for name, needed in readers.items() if needed):
-        raise CrossTokenizer(
-            f"{reader} reads the draft's own tokens, and those of a cross-tokenizer pair are not the target's: choose another one"
-        )
+    """The drafter of a pair whose draft has a vocabulary of its own."""
     own = pair.draft_side
     return CrossDrafter(
         kind(pair.draft.open(), Sampler(0.0, config.seed, pair.draft.device), own.stop_ids, entropies=entropies),

@@ -19,11 +19,9 @@ class OpenPair:
     """Both models of a pair, open on one sequence: draft after it, let the target verify that, roll back."""
 
     def __init__(self, pair: Pair, config: DecodeConfig, pool: PhrasePool | None = None):
-        """pool: phrases to begin with. Raises UnsupportedModel where the target cannot try any, or no tree, and what
-        `make_drafter` and `Pair.open_target` raise."""
+        """pool: phrases to begin with. Raises ConfigError where the pair lacks what `config` needs."""
+        config.check_with(pair.offers)
         alone = not config.drafts
-        if config.drafts_trees or (config.phrases and not alone):
-            pair.target.check_branches()
         self._pool = None
         if (config.phrases or config.drafter == "model+phrases") and not alone:
             self._pool = PhrasePool(config.phrase_length, pair.stop_ids) if pool is None else pool

@@ -14,6 +14,7 @@ import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
 from explorer.config import DecodeConfig
+from explorer.conflicts import JUDGED_RULES, Offers
 from explorer.engine.drafters.eagle import Eagle3Head
 from explorer.engine.drafters.features import FeatureModel
 from explorer.engine.drafters.lengths import BlockScorer
@@ -33,10 +34,6 @@ from explorer.trace import Message, Prompt, Provenance
 
 class PairMismatch(UserError):
     """Two models that do not share one vocabulary; the message says what differs."""
-
-
-class NoHead(UserError):
-    """The drafter features on a pair whose target has no head here."""
 
 
 class DraftSide:
@@ -127,6 +124,18 @@ class Pair:
         )
 
     @property
+    def offers(self) -> Offers:
+        """What runs on this pair can use."""
+        return Offers(
+            pacer_layer=bool(self.scorers),
+            head=self.head is not None,
+            judge_head=self.judge_head is not None,
+            one_vocabulary=self.draft_side is None,
+            branches=self.target.takes_branches,
+            draft_branches=self.draft.takes_branches,
+        )
+
+    @property
     def vocab_size(self) -> int:
         """Tokens of the vocabulary that logits are cut to: one more than the tokenizer's largest id."""
         return len(self.vocabulary)
@@ -167,38 +176,21 @@ class Pair:
         """Start the draft's side of a sequence that is open on the target; states: leave final hidden states behind.
 
         A copy of the target in fewer bits reads the target's own keys and values: nothing to prefill, and more to agree on;
-        alone: it keeps its own even so. branches: several continuations will be fed at once, which fixed buffers do not take;
-        raises UnsupportedModel where nothing does.
+        alone: it keeps its own even so. branches: several continuations will be fed at once, which fixed buffers do not take.
         """
-        if branches:
-            self.draft.check_branches()
-            if isinstance(self.draft, fixed.FixedModel):
-                return Context(self.draft, states)
+        if branches and isinstance(self.draft, fixed.FixedModel):
+            return Context(self.draft, states)
         shared = self.drafts_for_itself and not alone
         return self.draft.open(states, target.cache) if shared else self.draft.open(states)
 
     def judge_head_for(self, rule: str) -> JudgeHead | None:
-        """The head that a run under a rule asks, None where the rule asks none; raises JudgeHeadError where there is none to ask."""
-        if rule != "judge":
-            return None
-        if self.judge_head is None:
-            raise JudgeHeadError(
-                "rule judge needs a judge head of this target, and this pair has none: choose another rule or pair, or make "
-                "a head with `python -m explorer judge-head`"
-            )
-        return self.judge_head
+        """The head that a run under a rule asks, None where the rule asks none."""
+        return self.judge_head if rule in JUDGED_RULES else None
 
     def open_target(self, features: bool = False, states: bool = False) -> Context | PackedContext:
         """Start the target's side of a sequence; features: leave the states behind that a drafting head is fed; states: the final
-        ones of each feed. Raises NoHead, and UnsupportedModel for final states of some families."""
-        if not features:
-            return self.target.open(states)
-        if self.head is None:
-            raise NoHead(
-                "the drafter features needs an EAGLE-3 head of this target, and this pair has none: name the pair "
-                "TARGET,HEAD with the hub id or folder of one"
-            )
-        return self.target.open(states, taps=self.head.taps)
+        ones of each feed. Raises UnsupportedModel for final states of some families."""
+        return self.target.open(states, taps=self.head.taps) if features else self.target.open(states)
 
     @property
     def context_limit(self) -> int | None:

@@ -14,7 +14,8 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from explorer.config import RULE_KNOBS, ConfigError, DecodeConfig, knobs
+from explorer.config import RULE_KNOBS, DecodeConfig, knobs
+from explorer.conflicts import DIVERGENCE_RULES, JUDGED_RULES
 from explorer.engine.drafters.lengths import make_length_policy
 from explorer.engine.open_pair import OpenPair
 from explorer.engine.pair import Pair
@@ -30,15 +31,11 @@ def decode_grid(pair: Pair, prompt_ids: list[int], configs: Sequence[DecodeConfi
     """Decode one prompt under all `configs`, yielding after each target pass; closing the iterator frees the caches.
 
     The rounds of one setting, in the order they come, are those of `decode` under it; seconds are those of the pass, and a
-    prefill counts once for all settings that draft alike. Settings that draft differently share nothing. Greedy only:
-    raises ConfigError above temperature 0 and for phrases and PEARL's schedule; PromptError as `decode`.
+    prefill counts once for all settings that draft alike. Settings that draft differently share nothing. Raises
+    ConfigError for settings whose rounds cannot be shared (explorer/conflicts.py); PromptError as `decode`.
     """
-    if any(config.temperature for config in configs):
-        raise ConfigError("many settings at once need temperature 0: texts that are drawn share nothing")
-    if any(config.phrases or config.drafter == "model+phrases" or config.schedule == "pearl" for config in configs):
-        raise ConfigError(
-            "many settings at once share rounds, so none may depend on earlier ones as candidate phrases and schedule pearl do"
-        )
+    for config in configs:
+        config.check_with(pair.offers, "sweep")
     alike: dict[DecodeConfig, list[int]] = {}
     for index, config in enumerate(configs):
         alike.setdefault(_drafting(config), []).append(index)
@@ -47,9 +44,9 @@ def decode_grid(pair: Pair, prompt_ids: list[int], configs: Sequence[DecodeConfi
 
 
 def _drafting(config: DecodeConfig) -> DecodeConfig:
-    """The setting without what only the verdicts depend on. PACER's layer is one for each rule; kl also asks for the draft's
-    distributions, judge for the target's states."""
-    own = config.rule in ("autoregressive", "kl", "judge") or config.needs_layer
+    """The setting without what only the verdicts depend on. PACER's layer is one for each rule; some rules also read the
+    draft's distributions, others a judge head."""
+    own = config.rule in ("autoregressive", *DIVERGENCE_RULES, *JUDGED_RULES) or config.needs_layer
     return replace(config, rule=config.rule if own else "exact", **_NEUTRAL)
 
 

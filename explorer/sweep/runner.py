@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 
 from explorer.config import DecodeConfig
+from explorer.conflicts import EVERYTHING
 from explorer.engine.decode import decode
 from explorer.engine.pair import Pair
 from explorer.engine.recorder import Recorder, plain
@@ -34,7 +35,10 @@ def sweep_points(
         replace(base, rule="fly", theta=theta, window=window, draft_length=length)
         for length, window, theta in product(lengths, sorted(set(windows)), sorted(set(thetas)))
     ]
-    return tuple(dict.fromkeys([plain(base), *exact, lookup, *grid]))
+    points = tuple(dict.fromkeys([plain(base), *exact, lookup, *grid]))
+    for point in points:
+        point.check_with(EVERYTHING, "sweep")
+    return points
 
 
 @dataclass(frozen=True, slots=True)

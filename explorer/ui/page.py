@@ -8,7 +8,7 @@ from typing import Any
 
 import gradio as gr
 
-from explorer.config import PRESETS, RULE_KNOBS, DecodeConfig
+from explorer.config import PRESETS, RULE_KNOBS, DecodeConfig, full_help
 from explorer.ui import rail
 from explorer.ui.backend import Backend
 from explorer.ui.catalogue import en as texts
@@ -31,7 +31,6 @@ from explorer.ui.links import LOOSE_KNOBS, SCRIPT, link_controls
 from explorer.ui.paces import Paces
 from explorer.ui.recordings import Recording, recordings
 from explorer.ui.runview import run_view
-from explorer.ui.train import train_tab
 from explorer.ui.tune.layout import tune_tab
 from explorer.ui.visitors import Visitors
 from explorer.ui.warmup import Warmup
@@ -106,8 +105,6 @@ def build_page(
             paces = Paces(recorded)
             compare_tab(backend, explore, MODEL, paces)
             tune_tab(backend, explore, views, MODEL, paces)
-            if backend.loan_seconds is None:  # no loan is long enough to train in
-                train_tab(backend, explore, views)
         newcomer.click(None, None, [views], js=ENTER, **SCRIPT)
         views.change(None, js=TELL, **SCRIPT)
         page.load(Warmup(backend, warm).watch, None, [explore.readiness], concurrency_limit=None, **QUIET)
@@ -250,6 +247,6 @@ def _api(handlers: cb.Callbacks) -> None:
 
     run.__signature__ = inspect.Signature(parameters, return_annotation=dict)
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters} | {"return": dict}
-    lines = [f"{knob.name} ({knob.range_text}): {knob.full_help}" for knob in page_knobs()]
+    lines = [f"{knob.name} ({knob.range_text}): {full_help(knob)}" for knob in page_knobs()]
     gr.api(run, api_name="run", api_description=texts.API_DESCRIPTION + " " + " ".join(lines), **MODEL)
     gr.api(cb.api_judge, api_name="judge", api_description=texts.API_JUDGE, concurrency_limit=None)

@@ -131,7 +131,7 @@ def test_the_help_of_a_knob_is_made_from_the_table(knob):
     if knob.kind in (int, float):
         assert knob.range_text in text
         assert not knob.unit or f"{knob.range_text} {knob.unit}" in text
-    for need in knob.needs:
+    for need in knob.relevant_when:
         assert "rule" in need or need_text(need) in text
 
 
@@ -145,10 +145,10 @@ def test_defaults_are_those_of_the_command():
 
 def test_needs_in_options():
     by_name = {knob.name: knob for knob in knobs()}
-    assert [need_text(need) for need in by_name["tree_width"].needs] == [
+    assert [need_text(need) for need in by_name["tree_width"].relevant_when] == [
         "a --rule other than autoregressive", "--drafter features", "--tree above 0",
     ]  # fmt: skip
-    assert need_text(by_name["growth"].needs[1]) == "--length pacer"
+    assert need_text(by_name["growth"].relevant_when[1]) == "--length pacer"
 
 
 def test_options_given_for_nothing_are_named():
@@ -172,7 +172,9 @@ def test_every_knob_has_an_effect_under_some_settings():
     """The way back of the last test: whatever is named as needed can be had, and then the knob counts."""
     for knob in knobs():
         settings = {
-            name: (choices[0] if choices else 1) for need in knob.needs for name, choices in list(need.items())[:1]
+            name: (choices[0] if choices else 1)
+            for need in knob.relevant_when
+            for name, choices in list(need.items())[:1]
         }
         assert knob.unmet(DecodeConfig(**settings)) is None
 

@@ -18,14 +18,14 @@ def hidden_by(name: str) -> list[str]:
 def test_a_knob_is_hidden_by_each_of_its_needs():
     for knob in KNOBS.values():
         rules = hidden_by(knob.name)
-        assert len(rules) == len(knob.needs)
-        for need, rule in zip(knob.needs, rules, strict=True):
+        assert len(rules) == len(knob.relevant_when)
+        for need, rule in zip(knob.relevant_when, rules, strict=True):
             assert rule.count(":not(:has(") == sum(len(choices) or 1 for choices in need.values())
 
 
 def test_every_line_is_shown_by_its_own_choice():
     shown = [rule for rule in rail.styles().splitlines() if "display: inline" in rule]
-    assert len(shown) == sum(len(knob.lines) for knob in KNOBS.values())
+    assert len(shown) == sum(len(knob.choice_help) for knob in KNOBS.values())
     assert any("margin" in rule and "knob-rule" in rule and "nth-of-type(6)" in rule for rule in shown)
     assert any("knob-length" in rule and ".knob-threshold" in rule and "survival" in rule for rule in shown)
 

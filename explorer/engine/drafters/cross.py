@@ -16,17 +16,12 @@ from transformers import PreTrainedTokenizerFast
 from transformers.convert_slow_tokenizer import bytes_to_unicode
 
 from explorer.engine.drafters.draft import Draft, ModelDrafter, Score
-from explorer.errors import UserError
 from explorer.trace import Source
 
 TAIL = 8  # tokens before a text that decide how it is split: what merges across the border is within them
 STRAY = re.compile("([\udc80-\udcff]+)")  # bytes that are no text, as Python's surrogateescape has them
 _CHAR_OF = bytes_to_unicode()
 ANCHORS = ("\n", "(", "0")  # texts to stand before one, for tokenizers that put a space before whatever comes first
-
-
-class CrossTokenizer(UserError):
-    """Something that needs the draft's tokens to be the target's."""
 
 
 class TextSide:

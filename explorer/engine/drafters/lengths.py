@@ -9,16 +9,11 @@ import torch
 
 from explorer.config import DecodeConfig
 from explorer.engine.drafters.draft import Draft, Score
-from explorer.errors import UserError
 from explorer.trace import Block
 
 SVIP_SCALE = 0.15  # c of sqrt(c H), arXiv 2411.18462
 ADAEDL_SCALE = 0.2  # gamma of 1 - sqrt(gamma H), arXiv 2410.18351
 ADAEDL_ACCEPTANCE, ADAEDL_STEP = 0.9, 0.01  # wanted acceptance and largest step of the threshold (AdaEDLLength)
-
-
-class NoScorer(UserError):
-    """A policy that reads scores, on a pair that has no trained layer."""
 
 
 class LengthPolicy(Protocol):
@@ -236,12 +231,8 @@ def statistic(scores: list[float], name: str) -> float:
 
 
 def make_length_policy(config: DecodeConfig, scorer: BlockScorer | None) -> LengthPolicy:
-    """The policy that `config.length` names; raises NoScorer where it needs a layer and there is none."""
+    """The policy that `config.length` names; scorer: the pair's layer, which PACER and survival need (explorer/conflicts.py)."""
     if config.needs_layer:
-        if scorer is None:
-            raise NoScorer(
-                f"length policy {config.length} needs a layer trained for this pair, and there is none: train one with `python -m explorer pacer`"
-            )
         return (SurvivalLength if config.length == "survival" else PacerLength)(config, scorer.open())
     if config.length == "adaedl":
         return AdaEDLLength(config.draft_length, config.threshold)

@@ -62,14 +62,10 @@ class LanguageModel:
         """Size of a hidden state."""
         return self.model.config.get_text_config().hidden_size
 
-    def check_branches(self) -> None:
-        """Raise UnsupportedModel where several continuations cannot be fed at once (Context.branch)."""
-        if self.model.config.model_type not in PLAIN:
-            raise UnsupportedModel(
-                f"phrases and trees need a mask of their own, which {self.model.config.model_type} models do not take here, only "
-                f"{', '.join(PLAIN)}: set the number of candidate phrases to 0 and that of "
-                "tree nodes to 0, and choose another drafter than model+phrases"
-            )
+    @property
+    def takes_branches(self) -> bool:
+        """Whether several continuations can be fed at once (Context.branch): they need an attention mask of their own."""
+        return self.model.config.model_type in PLAIN
 
     @property
     def dtype_name(self) -> str:

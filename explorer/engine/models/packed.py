@@ -256,8 +256,7 @@ class PackedModel:
         """Size of a hidden state."""
         return self.embedding.shape[1]
 
-    def check_branches(self) -> None:
-        """Every packed model takes several continuations at once."""
+    takes_branches = True  # several continuations at once
 
     @property
     def dtype_name(self) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import torch
 
 from explorer.config import DecodeConfig
+from explorer.conflicts import DIVERGENCE_RULES
 from explorer.engine.drafters.proposal import Proposal
 from explorer.engine.models.model import Context
 from explorer.engine.models.packed import PackedContext
@@ -48,7 +49,7 @@ class Verifier:
         outcome = self._sampler.verify(passed.logits, passed.argmax, drafted, q)
         # The row after a drafted token is the target's state after reading it.
         harmless = self._judge_head.scores(target.states[1:]) if self._judge_head else None
-        reads_q = self._config.rule == "kl"
+        reads_q = self._config.rule in DIVERGENCE_RULES
         readings = measure(passed.logits, passed.argmax, drafted, *outcome, q if reads_q else None, harmless)
         pairs = zip(draft.ids, readings.replacement)
         protected = tuple(bool({token, own} & self._stop_ids) for token, own in pairs)

@@ -1,11 +1,10 @@
-"""How far collecting and training are: what their generators yield. Knows no torch, so that a page can read it before."""
+"""How far collecting and training are: what their generators yield. Knows no torch."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from explorer.analysis.calibration import Bin
 
@@ -46,24 +45,6 @@ class Epoch:
 
     def __str__(self) -> str:
         return _line({"step": self.step, "epoch": self.epoch, **self.figures})
-
-
-@dataclass(frozen=True)
-class Choosing:
-    """Training is over; now this machine is timed and every policy replayed, to choose settings."""
-
-
-@dataclass(frozen=True)
-class Trained:
-    """A layer that was written: what it was trained on, its figures on the held-out texts, its settings, and every kind of policy
-    replayed there (evaluate.compare).
-    """
-
-    data: dict[str, float]
-    metrics: dict[str, float]
-    choice: dict[str, float]
-    replayed: list[dict[str, Any]]
-    costs: str  # where the seconds of the replay come from
 
 
 def _line(values: dict[str, float]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +13,7 @@ from explorer.engine.models.fingerprint import fingerprint
 from explorer.engine.models.model import LanguageModel
 from explorer.engine.models.packed import PackedModel
 from explorer.engine.models.registry import KnownPair, find_pair, folders_of, public_name
-from explorer.engine.pair import Pair, lay_out, stop_ids_of
+from explorer.engine.pair import lay_out, stop_ids_of
 from explorer.errors import UserError
 
 
@@ -53,35 +52,6 @@ def load_sides(name: str, device: str | None, dtype: str | None) -> Sides:
         "stop_ids": sorted(stop_ids_of(target, tokenizer)),
     }
     return Sides(target, draft, shared, tokenizer, provenance)
-
-
-def sides_of(pair: Pair) -> Sides:
-    """What collecting needs of a pair that is loaded: its own draft, and its target as transformers' modules. These share the
-    pair's weights, or are read again where the pair holds them in another form. Raises UserErrors.
-    """
-    if isinstance(pair.target, LanguageModel):
-        model = pair.target.model
-        weights = {id(tensor): tensor for tensor in (*model.parameters(), *model.buffers())}
-        target = copy.deepcopy(model, weights)  # its own settings on the same weights
-    else:
-        folders = folders_of(find_pair(pair.name))
-        target = loading.read_model(folders["target"], loading.placement("cpu", "float32")).eval()
-    target.set_attn_implementation("grouped")
-    provenance = {
-        "pair": pair.name,
-        "weights": dict(pair.fingerprints),
-        "dtype": {"target": str(target.dtype).removeprefix("torch."), "draft": pair.draft.dtype_name},
-        "stop_ids": sorted(pair.stop_ids),
-    }
-    shared = pair.target if pair.drafts_for_itself else None
-    return Sides(target, pair.draft, shared, pair.tokenizer, provenance)
-
-
-def draft_of(pair: Pair) -> PreTrainedModel:
-    """The draft of a loaded pair as transformers' modules."""
-    if isinstance(pair.draft, LanguageModel):
-        return pair.draft.model
-    return read_draft(find_pair(pair.name), loading.placement("cpu", "float32"))
 
 
 def read_draft(known: KnownPair, where: loading.Placement) -> PreTrainedModel:

@@ -45,16 +45,6 @@ KNOBS = {knob.name: knob for knob in knobs()}
 OWN = "own"  # the choice of the visitor's own run among the recorded ones
 
 
-@dataclass(frozen=True)
-class OwnLayer:
-    """A layer of PACER that a visitor trained: their runs of this pair may be steered by it, and nobody else's."""
-
-    pair: str
-    rule: str
-    folder: Path
-    knobs: dict[str, Any]  # what a run with it starts from
-
-
 @dataclass
 class Own:
     """A visitor's own run, to come back to: its record, and its text for the view."""
@@ -77,17 +67,11 @@ class Session:
     stopping: bool = False
     own: Own | None = None  # the last run that ended
     shown: str = ""  # the recorded run on show; OWN: the visitor's own; "": none, or one that is being made
-    layer: OwnLayer | None = None  # in use
-
-    def steering(self, pair: str, config: DecodeConfig) -> OwnLayer | None:
-        """The visitor's layer, where it steers runs of a pair under these settings."""
-        mine = self.layer
-        return mine if mine and mine.pair == pair and config.needs_layer else None
 
     def forget(self) -> None:
         """The page is closed: let go of the run, and end what runs."""
         self.let_go()
-        self.stopping, self.shown, self.layer = True, "", None
+        self.stopping, self.shown = True, ""
 
     def let_go(self) -> None:
         """Forget the visitor's own run."""
@@ -284,8 +268,7 @@ class Callbacks:
             request = replace(request, title=title_of_typed(typed), crossed=typed.cross_tokenizer)
         else:
             request = replace(request, title=self._titles[request.pair], crossed=request.pair in self._crossed)
-        own = session.steering(request.pair, request.config)
-        if request.config.needs_layer and own is None and request.pair not in self._steered:
+        if request.config.needs_layer and request.pair not in self._steered:
             raise UserError(texts.NO_PACER_LAYER.format(pair=request.title, pairs=self._names(self._steered)))
         if (
             request.config.drafts
@@ -335,7 +318,6 @@ class Callbacks:
         return gr.update(choices=choices, value=value, interactive=interactive, visible=bool(choices))
 
     def _header(self, session: Session, request: Request) -> str:
-        own = session.steering(request.pair, request.config)
         return lines.header(
             session.run,
             request.pair,
@@ -343,7 +325,6 @@ class Callbacks:
             request.prompt,
             request.config,
             crossed=request.crossed,
-            more_notes=(texts.OWN_LAYER.format(rule=own.rule),) if own else (),
         )
 
     def _in_memory(self, title: str) -> str:
@@ -358,11 +339,6 @@ class Callbacks:
         if pair is None:
             yield lines.line({"phase": "stopped"})
             return
-        if own := session.steering(request.pair, config):
-            pair = yield from long_step(session, backend.with_layer(pair, own.folder), "loading")
-            if pair is None:
-                yield lines.line({"phase": "stopped"})
-                return
         prompt = pair.encode(request.prompt, config.raw_prompt)
         recorder = backend.recorder(pair, prompt, config)
         encoder = lines.RunEncoder(pair.vocabulary, pair.stop_ids)

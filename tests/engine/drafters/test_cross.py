@@ -13,12 +13,11 @@ from pairs import OraclePair
 from rounds import grid_rounds, ids_of_rounds
 
 from explorer.bench.rows import THEIR_ASSISTED, THEIR_PLAIN, row_name, their_rows
-from explorer.config import DecodeConfig
+from explorer.config import ConfigError, DecodeConfig
 from explorer.engine.decode import decode
 from explorer.engine.drafters.cross import (
     TAIL,
     CrossDrafter,
-    CrossTokenizer,
     TextSide,
     common_prefix,
     complete,
@@ -294,7 +293,7 @@ def test_policies_that_score_tokens_are_refused(crossed):
     scorer = SimpleNamespace(open=lambda: SimpleNamespace(score=None, seconds=0.0))
     pair = dataclasses.replace(crossed(), scorers={"exact": scorer})
     for change in ({"length": "pacer"}, {"length": "survival"}, {"length": "adaedl"}, {"rule": "kl"}):
-        with pytest.raises(CrossTokenizer, match="cross-tokenizer"):
+        with pytest.raises(ConfigError, match="cross-tokenizer"):
             next(decode(pair, ids_of(pair), dataclasses.replace(EXACT, **change)))
 
 

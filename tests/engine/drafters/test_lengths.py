@@ -14,7 +14,6 @@ from explorer.engine.drafters.lengths import (
     ConfidenceLength,
     EntropyLength,
     HeuristicLength,
-    NoScorer,
     PacerLength,
     SurvivalLength,
     statistic,
@@ -273,7 +272,7 @@ def test_policies_that_need_a_draft_model_refuse_lookup_alone(policy):
 
 @pytest.mark.parametrize("policy", ["pacer", "survival"])
 def test_policies_that_read_scores_are_refused_without_a_layer(policy, make_pair):
-    with pytest.raises(NoScorer, match=f"{policy} needs a layer .* train one"):
+    with pytest.raises(ConfigError, match=f"{policy} needs a PACER layer .* train one"):
         next(decode(make_pair("qwen2"), list(PROMPT), dataclasses.replace(PACER, length=policy)))
 
 

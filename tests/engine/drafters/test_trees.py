@@ -14,7 +14,6 @@ from explorer.engine.drafters.features import FeatureDrafter
 from explorer.engine.drafters.lengths import make_length_policy
 from explorer.engine.drafters.trees import Node, grow
 from explorer.engine.models.branched import branched
-from explorer.engine.models.model import UnsupportedModel
 from explorer.engine.open_pair import OpenPair
 from explorer.engine.sampling import Sampler
 from explorer.trace import Trace, Tree
@@ -307,7 +306,7 @@ def test_what_trees_cannot_do_is_refused(make_model, headed):
     for change in ({"phrases": 2}, {"schedule": "pearl"}):
         with pytest.raises(ConfigError, match="feature-fed head"):
             dataclasses.replace(TREE, **change)
-    with pytest.raises(UnsupportedModel, match="mistral.*tree nodes to 0"):
+    with pytest.raises(ConfigError, match="attention mask .* set Tree nodes N to 0"):
         next(decode(headed("mistral"), list(PROMPT), TREE))
 
 

@@ -9,7 +9,6 @@ from explorer.config import ConfigError, DecodeConfig
 from explorer.engine.decode import decode
 from explorer.engine.drafters.lengths import make_length_policy
 from explorer.engine.drafters.phrases import PhrasePool
-from explorer.engine.models.model import UnsupportedModel
 from explorer.engine.open_pair import OpenPair
 from explorer.sweep.grid import decode_grid
 from explorer.trace import Trace, longest
@@ -202,7 +201,7 @@ def test_the_target_alone_tries_none(pair):
 
 @pytest.mark.parametrize("shape", ["gemma3", "mistral"])
 def test_a_target_that_takes_no_mask_is_refused(shape, make_pair):
-    with pytest.raises(UnsupportedModel, match=f"{shape}.*candidate phrases to 0"):
+    with pytest.raises(ConfigError, match="attention mask .* set Candidate phrases to 0"):
         run(make_pair(shape), CONFIG)
 
 
