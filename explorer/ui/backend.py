@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import closing
@@ -155,6 +156,7 @@ class Backend:
             from explorer.engine.load_pair import load_pair
 
             self._pair = None
+            gc.collect()  # steps recorded on buffers refer to them and they to the weights: only a collection frees such circles
             self._pair, self._name = load_pair(name, progress=progress), name
             for card in self._pair.cards.values():
                 if warning := card.warning(self._pair.fingerprints):
