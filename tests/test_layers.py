@@ -123,7 +123,7 @@ def test_functions_fit_on_a_screen():
     "modules",
     [
         "verdicts, trace, config, analysis.replay, analysis.metrics, sweep.points, cases, pieces, schema, cli.terminal",
-        "__main__",
+        "__main__, cli.commands",
     ],
 )
 def test_a_recorded_run_opens_without_torch(modules):

@@ -15,10 +15,10 @@ from explorer.ui.catalogue import ko as texts_ko
 from explorer.ui.controls import Explore, control, heading, pair_control
 from explorer.ui.languages import say
 from explorer.ui.paces import Paces
-from explorer.ui.scripts import source, spoken
+from explorer.ui.scripts import view_script
 from explorer.ui.tune import handlers as tuning
 
-SCRIPTS = ("core/dom.js", "core/progress.js", "explore/summary.js", "tune/heatmap.js", "tune/tune.js")
+VIEW = "tune/tune.js"
 QUIET = {"show_progress": "hidden", "api_visibility": "private"}
 LIVE = {"queue": False, "trigger_mode": "always_last", **QUIET}  # of controls that move
 ADOPTED = ("rule", "entropy", "theta", "window", "window_includes_mismatch", "drafter", "length", "draft_length")
@@ -31,8 +31,8 @@ _THETAS = "(measure, now) => (%s)[measure] ?? now"
 
 
 def script() -> str:
-    """The view's scripts after their texts."""
-    return "\n".join([spoken(texts.TUNE_VIEW, texts_ko.TUNE_VIEW), *(source(name) for name in SCRIPTS)])
+    """The view's script."""
+    return view_script(VIEW, texts.TUNE_VIEW, texts_ko.TUNE_VIEW)
 
 
 def tune_tab(backend: Backend, explore: Explore, views: gr.Tabs, model: dict[str, Any], paces: Paces) -> None:
