@@ -2,6 +2,7 @@
 
 MESSAGES = {
     "prompt.empty": "the prompt is empty: type at least one word",
+    "pair.lacks": "{reason} ({pair} has none; there is one for: {pairs})",
     # What cannot go together (explorer/conflicts.py).
     "conflict.empty_window": "Window W must be at least 1 when the window includes the mismatch",
     "conflict.greedy_rule": "Rule {rule} is defined for greedy decoding only: set the temperature to 0, or choose fly or exact",

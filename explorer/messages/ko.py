@@ -2,6 +2,7 @@
 
 MESSAGES = {
     "prompt.empty": "프롬프트가 비어 있습니다. 한 단어 이상 입력하세요",
+    "pair.lacks": "{reason} ({pair}에는 없음, 있는 것: {pairs})",
     # What cannot go together (explorer/conflicts.py).
     "conflict.empty_window": "윈도우에 불일치를 포함하면 윈도우 W는 1 이상이어야 합니다",
     "conflict.greedy_rule": "규칙 {rule}: 그리디 디코딩에만 정의되어 있습니다. 온도를 0으로 하거나 fly 또는 exact를 고르세요",

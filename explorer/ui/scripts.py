@@ -94,7 +94,7 @@ def constants() -> dict[str, object]:
         },
         "EVIDENCE": list(EVIDENCE),
         "PHASES": PHASES,
-        "NEEDS": {knob.name: list(knob.relevant_when) for knob in page_knobs()},
+        "RELEVANT_WHEN": {knob.name: list(knob.relevant_when) for knob in page_knobs()},
         "RULE_KNOBS": RULE_KNOBS,
         "ENTROPY_MAXIMUM": ENTROPY_MAXIMUM,
         "THETA_OF_MEASURE": THETA_OF_MEASURE,

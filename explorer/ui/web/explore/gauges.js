@@ -39,12 +39,12 @@ export function makeGauges({ onPick, onTheta, onMeasure }) {
   const clear = () => { root.hidden = true; drawn(); };
 
   // outcome: of the replay whose judgements are shown, if one is. While it stays, only the cut line moves.
-  function draw(run, judgedOf, settings, at, outcome) {
+  function draw(run, judgementOf, settings, at, outcome) {
     if (drawn(run.head.run, run.rounds.length, outcome, settings.rule, settings.entropy, at.round, at.position)) {
       for (const plot of Object.values(plots)) plot.cut(settings);
       return;
     }
-    const all = allDisagreements(run, judgedOf);
+    const all = allDisagreements(run, judgementOf);
     root.hidden = !all.length;
     if (!all.length) return;
     lead.textContent = say(words.lead, { count: all.length }) + (settings.rule === "fly" ? " " + words.drag : "");

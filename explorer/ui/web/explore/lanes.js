@@ -32,25 +32,25 @@ export function makeLanes(onPick) {
   // at: as for the card, position being the one on show; scale: the entropy at the top of the bars. Where theta moved and no
   // outcome did, only the line of theta is drawn again.
   function draw(at, scale, progress) {
-    const { run, round, position, settings, judged } = at;
+    const { run, round, position, settings, judgement } = at;
     root.hidden = false;
     const sides = round.entropy[settings.entropy].map((value) => value >= settings.theta);
     const knobs = RULE_KNOBS.filter((name) => name !== "theta").map((name) => settings[name]);
-    if (!drawn(run.head.run, round.index, position, judged.verdicts, sides, scale, progress.rounds, ...knobs)) build(at, scale, progress);
+    if (!drawn(run.head.run, round.index, position, judgement.verdicts, sides, scale, progress.rounds, ...knobs)) build(at, scale, progress);
     if (thetaMark) placeTheta(thetaMark, settings, scale);
     sentence.replaceChildren(...roundSentence(at));
     tree.draw(at);
   }
 
   function build(at, scale, progress) {
-    const { round, settings, judged } = at;
+    const { round, settings, judgement } = at;
     const count = round.size + 1;
     const names = ["position", "draft", "target", "verdict", "entropy"];
     const hasWindows = settings.rule === "fly" && round.size > 0;
     if (hasWindows) names.push("window");
     if (round.blocks.length) names.push("blocks");
     title.replaceChildren(say(words.heading, progress),
-      make("small", "", say(round.size ? words.outcome : words.outcome_alone, { size: round.size, kept: judged.kept })));
+      make("small", "", say(round.size ? words.outcome : words.outcome_alone, { size: round.size, kept: judgement.kept })));
     grid.style.setProperty("--columns", count);
     grid.style.setProperty("--rows", names.length);
     const labels = names.map((name, row) => {
@@ -96,14 +96,14 @@ export function makeLanes(onPick) {
 }
 
 function column(at, selected, scale) {
-  const { run, round, position, judged, settings, kinds } = at;
+  const { run, round, position, judgement, settings, kinds } = at;
   const words = TEXT.lanes;
   const own = position === round.size;
-  const kind = kindAt(judged, position);
-  const verdict = own ? null : judged.verdicts[position];
-  const hidden = own && position > judged.kept; // no bonus behind a cut
+  const kind = kindAt(judgement, position);
+  const verdict = own ? null : judgement.verdicts[position];
+  const hidden = own && position > judgement.kept; // no bonus behind a cut
   const match = !own && round.match[position];
-  const cell = make("div", `lane ${verdict === "discarded" || position > judged.kept ? "faded" : kind}`);
+  const cell = make("div", `lane ${verdict === "discarded" || position > judgement.kept ? "faded" : kind}`);
   cell.dataset.position = position;
   cell.setAttribute("role", "option");
   cell.setAttribute("aria-selected", String(selected));
@@ -117,12 +117,12 @@ function column(at, selected, scale) {
   };
   const draft = own ? part("draft") : part("draft",
     chip(round.drafted[position], ...(verdict.startsWith("rejected") ? ["struck"] : verdict === "discarded" ? ["plain"] : ["tok", kind])),
-    ...(round.source[position] === "model" ? [] : [make("small", "", words.sources[round.source[position]] ?? round.source[position])]));
+    ...(round.sources[position] === "model" ? [] : [make("small", "", words.sources[round.sources[position]] ?? round.sources[position])]));
   const target = match ? part("target", make("span", "agrees", words.agrees)) : hidden ? part("target")
-    : part("target", chip(round.choice[position], ...(position === judged.kept ? ["tok", kind] : ["plain"])));
+    : part("target", chip(round.replacement[position], ...(position === judgement.kept ? ["tok", kind] : ["plain"])));
   const shown = own ? (hidden ? null : "bonus") : verdict;
   const nameOf = (one) => kinds[one] ?? TEXT.others[one];
-  const recorded = own ? null : round.judged.verdicts[position];
+  const recorded = own ? null : round.judgement.verdicts[position];
   const letter = shown && make("span", `mark ${kindClass(shown)}`, nameOf(shown).mark);
   letter?.setAttribute("aria-hidden", "true");
   const mark = shown === null ? part("verdict") : part("verdict", letter, make("span", "verdict-name", nameOf(shown).short ?? nameOf(shown).name),
@@ -156,7 +156,7 @@ function placeTheta(overlay, { theta }, scale) {
 }
 
 // The look-ahead windows of the mismatches that were judged, as pieces of a timeline. Those of kept mismatches never overlap.
-function windows({ round, judged, settings }) {
+function windows({ round, judgement, settings }) {
   const words = TEXT.lanes.windows, last = round.size - 1;
   const pieces = [];
   const piece = (from, to, name, label) => {
@@ -165,7 +165,7 @@ function windows({ round, judged, settings }) {
     item.setAttribute("aria-hidden", "true");
     pieces.push(item);
   };
-  judged.verdicts.forEach((verdict, position) => {
+  judgement.verdicts.forEach((verdict, position) => {
     const ahead = following(settings), end = position + ahead;
     const broken = nextMismatch(round, position);
     if (verdict === "deferred") {
@@ -211,23 +211,23 @@ function blocks({ round, settings }, row) {
 
 // The whole round in one line: marks of all positions, then a clause for each mismatch up to the cut, then the last token.
 function roundSentence(at) {
-  const { run, round, judged, settings } = at;
+  const { run, round, judgement, settings } = at;
   const words = TEXT.lanes.sentence;
   const text = (token) => quote(run.pieces[token].text);
   const parts = [];
-  if (!round.size) return [...fill(words.alone, { token: text(round.choice[0]) }), ...meanwhile(at)];
-  parts.push(...fill(words.kept, { kept: judged.kept, size: round.size }));
-  disagreements(round).filter((position) => position <= judged.kept && position < round.size).forEach((position) => {
-    const verdict = judged.verdicts[position];
+  if (!round.size) return [...fill(words.alone, { token: text(round.replacement[0]) }), ...meanwhile(at)];
+  parts.push(...fill(words.kept, { kept: judgement.kept, size: round.size }));
+  disagreements(round).filter((position) => position <= judgement.kept && position < round.size).forEach((position) => {
+    const verdict = judgement.verdicts[position];
     parts.push(" ", ...fill(words[verdict], {
-      position: position + 1, draft: text(round.drafted[position]), target: text(round.choice[position]),
+      position: position + 1, draft: text(round.drafted[position]), target: text(round.replacement[position]),
       h: short(round.entropy[settings.entropy][position]), theta: short(settings.theta), n: following(settings),
       m: nextMismatch(round, position) ?? "", w: settings.window, left: round.size - 1 - position,
     }));
   });
-  if (judged.last === "bonus") parts.push(" ", ...fill(words.bonus, { token: text(round.choice[round.size]) }));
+  if (judgement.last === "bonus") parts.push(" ", ...fill(words.bonus, { token: text(round.replacement[round.size]) }));
   const stop = round.blocks.find((block) => !block.passed && block.mean !== null), own = round.size - round.fromPool;
-  if (stop) parts.push(" ", say(judged.kept >= own ? words.stopped_early : words.stopped, { policy: TEXT.lanes.policies[settings.length] ?? TEXT.lanes.policies.pacer, score: TEXT.lanes.scored[scoreOf(settings)], size: own, mean: number(stop.mean), threshold: number(stop.threshold), cut: judged.kept + 1 }));
+  if (stop) parts.push(" ", say(judgement.kept >= own ? words.stopped_early : words.stopped, { policy: TEXT.lanes.policies[settings.length] ?? TEXT.lanes.policies.pacer, score: TEXT.lanes.scored[scoreOf(settings)], size: own, mean: number(stop.mean), threshold: number(stop.threshold), cut: judgement.kept + 1 }));
   if (round.tree) parts.push(" ", say(words.tree, { nodes: round.tree.length, beside: round.tree.length - round.size }));
   parts.push(...tried(at), ...meanwhile(at));
   return parts;
@@ -235,11 +235,11 @@ function roundSentence(at) {
 
 // The phrases that were tried behind the draft in the same pass, each with how far the target agreed.
 function tried({ run, round }) {
-  if (!round.phrases.length) return [];
+  if (!round.branches.length) return [];
   const words = TEXT.lanes.sentence, text = (tokens) => quote(tokens.map((token) => run.pieces[token].text).join(""));
-  const list = round.phrases.flatMap(({ agreed, tokens }, index) =>
-    [index ? ", " : "", ...fill(words.phrase, { text: text(tokens), agreed, size: tokens.length })]);
-  return [" ", say(words.phrases, { count: round.phrases.length }), " ", ...list, "."];
+  const list = round.branches.flatMap(({ agreed, ids }, index) =>
+    [index ? ", " : "", ...fill(words.phrase, { text: text(ids), agreed, size: ids.length })]);
+  return [" ", say(words.phrases, { count: round.branches.length }), " ", ...list, "."];
 }
 
 // What PEARL's draft made while the target checked, and whether it stands.

@@ -53,23 +53,23 @@ export function makeScrubber({ onStep, onSeek, onPlay }) {
       if (to > from) paths[name].push(`M${(i * slot + gap / 2).toFixed(1)} ${(SCRUB_HEIGHT - to * unit).toFixed(1)}h${(slot - gap).toFixed(1)}v${((to - from) * unit - Math.min(1, unit * 0.3)).toFixed(1)}h${(gap - slot).toFixed(1)}z`);
     };
     rounds.forEach((round, i) => {
-      const judged = again ? again.rounds[i].judged : round.judged;
+      const judgement = again ? again.rounds[i].after : round.judgement;
       let from = 0;
-      for (let to = 1; to <= judged.kept; to++) {
-        if (to < judged.kept && judged.verdicts[to] === judged.verdicts[from]) continue;
-        box(judged.verdicts[from], i, from, to);
+      for (let to = 1; to <= judgement.kept; to++) {
+        if (to < judgement.kept && judgement.verdicts[to] === judgement.verdicts[from]) continue;
+        box(judgement.verdicts[from], i, from, to);
         from = to;
       }
-      box(judged.last, i, judged.kept, judged.kept + 1);
-      box("spare", i, judged.kept + 1, round.size);
+      box(judgement.last, i, judgement.kept, judgement.kept + 1);
+      box("spare", i, judgement.kept + 1, round.size);
       if (again?.rounds[i].changed) {
-        const y = (SCRUB_HEIGHT - (round.judged.kept + 1) * unit).toFixed(1);
+        const y = (SCRUB_HEIGHT - (round.judgement.kept + 1) * unit).toFixed(1);
         paths.was.push(`M${(i * slot).toFixed(1)} ${y}h${slot.toFixed(1)}`);
       }
     });
     paths.now.push(`M${(index * slot).toFixed(1)} 0h${slot.toFixed(1)}v${SCRUB_HEIGHT}h${(-slot).toFixed(1)}z`);
-    if (again?.first !== null && again && again.first + 1 < count) {
-      paths.beyond.push(`M${((again.first + 1) * slot).toFixed(1)} 0H${(count * slot).toFixed(1)}V${SCRUB_HEIGHT}H${((again.first + 1) * slot).toFixed(1)}z`);
+    if (again?.firstChange !== null && again && again.firstChange + 1 < count) {
+      paths.beyond.push(`M${((again.firstChange + 1) * slot).toFixed(1)} 0H${(count * slot).toFixed(1)}V${SCRUB_HEIGHT}H${((again.firstChange + 1) * slot).toFixed(1)}z`);
     }
     for (const [name, path] of Object.entries(layers)) path.setAttribute("d", paths[name].join(""));
     picture.setAttribute("width", count * slot);

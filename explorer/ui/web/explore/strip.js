@@ -50,7 +50,7 @@ export function makeStrip({ onHover, onLook, onPin }) {
     if (!spans.length) root.replaceChildren();
     let group = openGroup(round.index, false);
     for (const { position, text, hex, stop } of run.tokens.slice(round.first)) {
-      const kind = kindAt(round.judged, position);
+      const kind = kindAt(round.judgement, position);
       if (!line) group = openGroup(round.index, true);
       // A leading space stands before its token, so that washes and underlines end with the words, also at a line's end.
       const space = text.length > 1 && text.startsWith(" ") ? " " : "";
@@ -119,10 +119,10 @@ export function makeStrip({ onHover, onLook, onPin }) {
   function rejudge(run, again) {
     run.rounds.forEach((round) => {
       const other = again?.rounds[round.index];
-      const key = other?.changed ? other.judged.kept : null;
+      const key = other?.changed ? other.after.kept : null;
       if ((judgedAs[round.index] ?? null) === key) return;
       judgedAs[round.index] = key;
-      const { kept } = round.judged;
+      const { kept } = round.judgement;
       for (let position = 0; position < round.emitted; position++) {
         const span = spans[round.first + position];
         span.classList.toggle("lost", key !== null && key < kept && position === key);
@@ -133,7 +133,7 @@ export function makeStrip({ onHover, onLook, onPin }) {
         } else delete span.dataset.instead;
       }
     });
-    const from = again && again.first !== null && again.first + 1 < groups.length ? again.first + 1 : null;
+    const from = again && again.firstChange !== null && again.firstChange + 1 < groups.length ? again.firstChange + 1 : null;
     if (from === boundary) return;
     const lowest = Math.min(from ?? Infinity, boundary ?? Infinity);
     for (let i = lowest; i < groups.length; i++) mark(i, "unsure", from !== null && i >= from);

@@ -28,28 +28,28 @@ export function makeTree(onPick) {
 
   // at: as for the lanes; the node told is that of the position on show, until another one is walked to.
   function draw(at) {
-    const { run, round, judged, position } = at;
+    const { run, round, judgement, position } = at;
     root.hidden = !round.tree;
     if (!round.tree) { drawn(); return; }
     const moved = at.position !== shown?.position;
     shown = at;
-    const same = drawn(run.head.run, round.index, judged.verdicts);
+    const same = drawn(run.head.run, round.index, judgement.verdicts);
     if (!same) build(at);
     if (same && !moved) return;
     const place = round.tree.findIndex((node) => node.position === position);
     select(place < 0 ? round.tree.length : place);
   }
 
-  function build({ run, round, judged, kinds }) {
+  function build({ run, round, judgement, kinds }) {
     const { tree } = round, { root: left, step, box, row } = TREE;
-    layout = treeLayout(tree, judged.kept);
+    layout = treeLayout(tree, judgement.kept);
     title.replaceChildren(words.title, make("small", "", say(words.counts,
-      { nodes: tree.length, depth: Math.max(...tree.map((node) => node.depth)), kept: judged.kept })));
+      { nodes: tree.length, depth: Math.max(...tree.map((node) => node.depth)), kept: judgement.kept })));
     const x = (index) => (index < 0 ? left - (step - box) : left + (layout.nodes[index].depth - 1) * step);
     const y = (index) => (index < 0 ? 0.5 : layout.nodes[index].row + 0.5) * row;
     const width = Math.max(...layout.nodes.map((_, index) => x(index))) + box, height = layout.rows * row;
     parts = layout.nodes.map((_, index) => {
-      const face = make("span", "tree-face", ...(index < tree.length ? nodeParts(index) : [chip(round.choice[judged.kept]), letter(judged.last)]));
+      const face = make("span", "tree-face", ...(index < tree.length ? nodeParts(index) : [chip(round.replacement[judgement.kept]), letter(judgement.last)]));
       face.setAttribute("aria-hidden", "true");
       const node = make("div", "tree-node", face, make("span", "sr-only", ...sentence(index)));
       node.classList.add(...classesOf(index));
@@ -75,7 +75,7 @@ export function makeTree(onPick) {
 
     function nodeParts(index) {
       const { position, token, chance } = tree[index];
-      const kind = position === null ? null : judged.verdicts[position];
+      const kind = position === null ? null : judgement.verdicts[position];
       return [chip(token), make("span", "tree-chance", percent(chance)), kind && letter(kind)];
     }
     function chip(token) {
@@ -89,18 +89,18 @@ export function makeTree(onPick) {
   }
 
   function fate(index) {
-    const position = shown.round.tree[index]?.position, { kept } = shown.judged;
+    const position = shown.round.tree[index]?.position, { kept } = shown.judgement;
     return index === shown.round.tree.length ? "own" : position === null ? "beside" : position < kept ? "kept" : position === kept ? "refused" : "discarded";
   }
 
-  const classesOf = (index) => (fate(index) === "own" ? ["own", shown.judged.last] : fate(index) === "kept" ? ["kept", shown.judged.verdicts[shown.round.tree[index].position]] : [fate(index)]);
+  const classesOf = (index) => (fate(index) === "own" ? ["own", shown.judgement.last] : fate(index) === "kept" ? ["kept", shown.judgement.verdicts[shown.round.tree[index].position]] : [fate(index)]);
 
   // All of a node in words; the tokens as nodes, so that their spaces are seen.
   function sentence(index) {
-    const { run, round, judged } = shown, text = (token) => quote(run.pieces[token].text);
+    const { run, round, judgement } = shown, text = (token) => quote(run.pieces[token].text);
     const node = round.tree[index];
-    if (!node) return fill(words.own_node, { token: text(round.choice[judged.kept]) });
-    return [...fill(words.node, { token: text(node.token), level: node.depth, chance: percent(node.chance), along: percent(node.along), choice: text(node.choice) }),
+    if (!node) return fill(words.own_node, { token: text(round.replacement[judgement.kept]) });
+    return [...fill(words.node, { token: text(node.token), level: node.depth, chance: percent(node.prob), along: percent(node.along), choice: text(node.argmax) }),
       " " + words.fates[fate(index)]];
   }
 
@@ -127,7 +127,7 @@ export function makeTree(onPick) {
 
   const indexOf = (event) => event.target.closest?.(".tree-node")?.dataset.node;
   function pick(index) {
-    const position = index === shown.round.tree.length ? shown.judged.kept : shown.round.tree[index].position;
+    const position = index === shown.round.tree.length ? shown.judgement.kept : shown.round.tree[index].position;
     if (position !== null) onPick(position);
     select(index, true);
   }

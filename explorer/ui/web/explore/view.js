@@ -220,10 +220,10 @@ export function mount({ element, props, trigger, watch, script }) {
   const redrawLater = () => { timer ||= setTimeout(redraw, Math.max(0, drawnAt + STREAM_DRAW - performance.now())); };
 
   // A round that has just come is not judged again yet.
-  const judgedOf = (round) => again?.rounds[round.index]?.judged ?? round.judged;
+  const judgementOf = (round) => again?.rounds[round.index]?.after ?? round.judgement;
   const viewOf = (place, settings) => {
     const round = run.rounds[place.round];
-    return { run, round, position: place.position, judged: judgedOf(round), settings, kinds };
+    return { run, round, position: place.position, judgement: judgementOf(round), settings, kinds };
   };
 
   function redraw() {
@@ -243,13 +243,13 @@ export function mount({ element, props, trigger, watch, script }) {
     strip.showRound(at.round);
     scrubber.draw(run, again, at.round);
     lanes.draw(viewOf(at, judgedBy), top[judgedBy.entropy], { round: at.round + 1, rounds: run.rounds.length });
-    gauges.draw(run, judgedOf, judgedBy, at, again?.outcome);
+    gauges.draw(run, judgementOf, judgedBy, at, again?.outcome);
     lanes.root.classList.toggle("unsure", Boolean(again?.rounds[at.round].counterfactual));
     for (const note of own) note.hidden = !again;
     if (other) whatif.draw(run, again, settings, refusal, BUSY.includes(run.phase));
     else whatif.clear();
     drawCard(judgedBy);
-    if (!linked) lesson?.update({ run, at, settings: judgedBy, judged: judgedOf });
+    if (!linked) lesson?.update({ run, at, settings: judgedBy, judgementOf });
     // An address is written for whoever did something here, and kept true once it is there.
     if (!linked && (!follow || other || location.hash.startsWith("#v="))) share.note();
   }
@@ -269,9 +269,9 @@ export function mount({ element, props, trigger, watch, script }) {
 
   // What a round is worth looking at for: a mismatch that was kept, else where it was cut, else its last token.
   function highlight(round) {
-    const judged = judgedOf(round);
-    const loosened = judged.verdicts.findIndex(isLoosened);
-    return loosened >= 0 ? loosened : judged.kept;
+    const judgement = judgementOf(round);
+    const loosened = judgement.verdicts.findIndex(isLoosened);
+    return loosened >= 0 ? loosened : judgement.kept;
   }
 
   function step(index, tell) {
@@ -329,13 +329,13 @@ export function mount({ element, props, trigger, watch, script }) {
 
   const SEEK = {
     disagreement: (round, position) => !round.match[position],
-    deferred: (round, position) => isLoosened(judgedOf(round).verdicts[position]),
-    refused: (round, position) => judgedOf(round).verdicts[position].startsWith("rejected"),
+    deferred: (round, position) => isLoosened(judgementOf(round).verdicts[position]),
+    refused: (round, position) => judgementOf(round).verdicts[position].startsWith("rejected"),
   };
   // All judged positions of a kind in reading order.
   const sought = (kind) => run.rounds.flatMap((round) =>
     round.match.map((_, position) => ({ round: round.index, position }))
-      .filter(({ position }) => position <= judgedOf(round).kept && SEEK[kind](round, position)));
+      .filter(({ position }) => position <= judgementOf(round).kept && SEEK[kind](round, position)));
 
   function seek(kind, direction) {
     const places = sought(kind);
@@ -454,7 +454,7 @@ export function mount({ element, props, trigger, watch, script }) {
     drawCounts();
     if (follow && run.rounds.length) {
       // A finished run opens on what this page is about: the first mismatch that was kept.
-      const opening = run.end ? run.rounds.find((round) => round.judged.verdicts.some(isLoosened)) ?? run.rounds.find((round) => round.judged.cut !== null) ?? run.rounds[0]
+      const opening = run.end ? run.rounds.find((round) => round.judgement.verdicts.some(isLoosened)) ?? run.rounds.find((round) => round.judgement.cut !== null) ?? run.rounds[0]
         : run.rounds[run.rounds.length - 1];
       at = { round: opening.index, position: highlight(opening) };
     }
@@ -470,7 +470,7 @@ export function mount({ element, props, trigger, watch, script }) {
     if (event.drafted) {
       strip.addRound(run, event, kinds);
       for (let position = 0; position < event.emitted; position++) {
-        const kind = kindAt(event.judged, position);
+        const kind = kindAt(event.judgement, position);
         counts[kind] = (counts[kind] ?? 0) + 1;
       }
       for (const [measure, values] of Object.entries(event.entropy)) top[measure] = Math.max(top[measure], ...values);

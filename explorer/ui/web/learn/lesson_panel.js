@@ -176,7 +176,7 @@ export function makeLesson({ runs, show, place, guard, onStep, onLeave }) {
   }
 
   // All that a text may mention, live from the run and the settings.
-  function valuesAt({ run, place, settings, judged }) {
+  function valuesAt({ run, place, settings, judgementOf }) {
     const step = steps[index], { end } = run, { summary } = end;
     const round = run.rounds[place.round], { position } = place;
     const rest = round.size - 1 - position;
@@ -187,8 +187,8 @@ export function makeLesson({ runs, show, place, guard, onStep, onLeave }) {
       const there = run.rounds[at.round];
       if (at.position >= there.size) return {};
       return {
-        [`${prefix}draft`]: { token: run.pieces[there.drafted[at.position]].text }, [`${prefix}target`]: { token: run.pieces[there.choice[at.position]].text },
-        [`${prefix}h`]: short(there.entropy[settings.entropy][at.position]), [`${prefix}r`]: percent(there.choiceChance[at.position]),
+        [`${prefix}draft`]: { token: run.pieces[there.drafted[at.position]].text }, [`${prefix}target`]: { token: run.pieces[there.replacement[at.position]].text },
+        [`${prefix}h`]: short(there.entropy[settings.entropy][at.position]), [`${prefix}r`]: percent(there.replacementProbs[at.position]),
       };
     };
     return {
@@ -198,7 +198,7 @@ export function makeLesson({ runs, show, place, guard, onStep, onLeave }) {
       behind: rest, left: rest, m: nextMismatch(round, position) ?? "", own: TEXT.lanes.own,
       passes: run.rounds.length, tokens: run.tokens.length, device: end.provenance.device,
       pass_ms: perPass(summary.seconds.verify), alone_ms: summary.baseline_speed ? Math.round(1000 / summary.baseline_speed) : "–",
-      best: Math.max(...run.rounds.map((one) => judged(one).kept + 1)), drafting: percent(summary.seconds.draft / total),
+      best: Math.max(...run.rounds.map((one) => judgementOf(one).kept + 1)), drafting: percent(summary.seconds.draft / total),
       ours: number(summary.logprob, 3), theirs: number(summary.baseline_logprob, 3),
     };
   }

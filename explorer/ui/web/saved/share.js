@@ -4,7 +4,7 @@ import { button, make, say } from "../core/dom.js";
 import { STYLES } from "../given/alone.js";
 import { IMPORT_LIMIT } from "../given/constants.js";
 import { LANGUAGE, TEXT } from "../given/texts.js";
-import { csvOfRounds, pageOf } from "../twins/exports.js";
+import { page, roundsCsv } from "../twins/exports.js";
 import { readLink, writeLink, writeStep } from "./fragment.js";
 import { pictureOf, pngOf } from "./picture.js";
 
@@ -102,7 +102,7 @@ export function makeShare({ state, step, onLink, parts, runNow, busy, names, alo
     if (carried ?? imported) save(`${stem()}.json`, "application/json", carried ?? imported);
     else { ask("keep"); menu.open = false; }
   };
-  const saveRounds = () => save(`${stem()}.csv`, "text/csv", "\ufeff" + csvOfRounds(runNow()));
+  const saveRounds = () => save(`${stem()}.csv`, "text/csv", "\ufeff" + roundsCsv(runNow()));
   // The page carries the whole record too: the server's file of it, whose address the app's own controls know.
   const savePage = () => { if (imported === null) ask("whole"); else writePage(imported); };
   async function fetchPage(url) {
@@ -112,7 +112,7 @@ export function makeShare({ state, step, onLink, parts, runNow, busy, names, alo
   const writePage = (record) => {
     const { head } = runNow();
     const prompt = [...head.prompt.split(/\s+/).filter(Boolean).join(" ")].slice(0, 80).join("");
-    save(`${stem()}.html`, "text/html", pageOf({
+    save(`${stem()}.html`, "text/html", page({
       language: LANGUAGE, title: `${prompt} · ${words.page_title}`, styles: STYLES, script: script(), run: runText(), record,
       nonce: [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join(""),
     }));
