@@ -5,6 +5,7 @@ Written by hand, because the project has no library that draws a picture without
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
@@ -136,5 +137,9 @@ def _range(values: Sequence[float]) -> tuple[float, float]:
 
 
 def _ticks(low: float, high: float) -> list[float]:
-    """Five values from end to end."""
-    return [low + (high - low) * share / 4 for share in range(5)]
+    """Round values between the ends, four to nine of them."""
+    rough = (high - low) / 4
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = max(size * power for size in (1, 2, 5) if size * power <= rough)
+    first = math.ceil(low / step - 1e-9)
+    return [number * step for number in range(first, math.floor(high / step + 1e-9) + 1)]
