@@ -195,7 +195,7 @@ def _explore(
         gr.on([component.change for component in knob_inputs], None, knob_inputs, [preset], js=tell, **SCRIPT)
         link_controls(controls, preset)
         view.wanted(None, None, rule, js=_WANTED, **SCRIPT)
-        view.settled(cb.notes_html, knob_inputs, [notes], queue=False, **QUIET)
+        view.settled(handlers.notes, [pair, *knob_inputs], [notes], queue=False, **QUIET)
     return Explore(session, prompt, pair, controls, readiness)
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from explorer.config import DecodeConfig
+from explorer.conflicts import Offers
 from explorer.engine.turns import in_turn
 from explorer.errors import UserError
 from explorer.sweep.record import Measured, Pass, PromptRuns, run_of
@@ -133,9 +134,7 @@ class ScriptedKnownPair:
     title: str = "Scripted pair"
     is_here: bool = True
     is_embedded: bool = True
-    has_pacer_layer: bool = False
-    has_judge_head: bool = False
-    head: None = None
+    offers: Offers = Offers(pacer_layer=False, head=False, judge_head=False)
     cross_tokenizer: bool = False
     download_gb: float | None = 0.1
     suits: str = "any CPU"

@@ -253,16 +253,18 @@ def test_a_policy_without_its_layer_is_refused_before_anything_is_cleared(handle
     """The run on show was wiped, models were loaded, and only then came the refusal."""
     session = cb.Session(run="before")
     form = ["Hello", "scripted", False, *(("pacer" if k.name == "length" else k.default) for k in page_knobs())]
-    with pytest.raises(gr.Error, match="none ships for Scripted pair"):
+    with pytest.raises(gr.Error, match="PACER layer .*Scripted pair has none; there is one for: -"):
         handlers.prepare(session, *form)
     assert session.run == "before"
 
 
-def test_notes_say_what_is_unusual_or_wrong():
+def test_notes_say_what_is_unusual_or_wrong(handlers):
     values = {knob.name: knob.default for knob in page_knobs()}
-    assert cb.notes_html(*values.values()) == ""
-    assert "nothing can be deferred" in cb.notes_html(*(values | {"window": 8}).values())
-    assert "Theta must be" in cb.notes_html(*(values | {"theta": None}).values())
+    assert handlers.notes("scripted", *values.values()) == ""
+    assert "nothing can be deferred" in handlers.notes("scripted", *(values | {"window": 8}).values())
+    assert "PACER layer" in handlers.notes("scripted", *(values | {"length": "pacer"}).values())
+    assert handlers.notes("typed,pair", *(values | {"length": "pacer"}).values()) == "", "nobody knows yet"
+    assert "Theta must be" in handlers.notes("scripted", *(values | {"theta": None}).values())
 
 
 def opened(text, name="f.json"):
