@@ -81,7 +81,7 @@ class Knob:
             tuple: lambda: isinstance(value, tuple) and all(isinstance(item, str) and is_text(item) for item in value),
         }[self.kind]()
         if not good:
-            raise ConfigError(f"{self.label} must be {self.range_text}, got {repr(value)[:60]}")
+            raise ConfigError("knob.out_of_range", label=self.label_message, range=self.range_message, value=repr(value)[:60])
 
 
 def is_text(value: str) -> bool:

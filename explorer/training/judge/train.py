@@ -42,7 +42,7 @@ def train(training: Rows, validation: Rows, recipe: JudgeRecipe) -> Fit:
     """Fit on the training prompts, choose the threshold on the validation prompts. Raises UserError on labels of one kind."""
     for name, rows in (("training", training), ("validation", validation)):
         if not rows.important.any() or rows.important.all():
-            raise UserError(f"the {name} prompts hold mismatches of one kind only: collect more shards")
+            raise UserError("training.one_kind", name=name)
     aucs = cross_validated(training, recipe)
     decay = max(DECAYS, key=lambda one: (aucs[one], one))  # of equal ones the stricter
     weight, bias = fit(training.states, training.important, decay)

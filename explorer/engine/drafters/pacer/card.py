@@ -96,32 +96,32 @@ def read_card(folder: Path) -> Card:
     """Read a card as hostile input; raises CardError."""
     path = folder / CARD
     if not path.is_file():
-        raise CardError(f"{folder} holds no {CARD}")
+        raise CardError("layer.file_missing", folder=folder, file=CARD)
     if path.stat().st_size > MAX_CARD_BYTES:
-        raise CardError(f"{path} is larger than a card can be")
+        raise CardError("layer.file_too_large", file=path)
     try:
         return read(Card, parse_json(path.read_bytes()))
     except UserError as error:
-        raise CardError(f"{path}: {error}") from None
+        raise CardError("file.wrong", file=path, reason=error) from None
 
 
 def load(folder: Path) -> tuple[PreVerificationLayer, Card]:
     """A written layer in float32, with its card; raises CardError."""
     card, path = read_card(folder), folder / WEIGHTS
     if not path.is_file():
-        raise CardError(f"{folder} holds no {WEIGHTS}")
+        raise CardError("layer.file_missing", folder=folder, file=WEIGHTS)
     if path.stat().st_size > MAX_WEIGHT_BYTES:
-        raise CardError(f"{path} is larger than a layer can be")
+        raise CardError("layer.file_too_large", file=path)
     with torch.device("meta"):
         expected = PreVerificationLayer(card.shape).state_dict()
     try:
         weights = load_file(path)
     except (SafetensorError, ValueError) as error:
-        raise CardError(f"{path} is not a safetensors file ({error})") from None
+        raise CardError("layer.not_safetensors", file=path, reason=error) from None
     if {name: t.shape for name, t in weights.items()} != {name: t.shape for name, t in expected.items()}:
-        raise CardError(f"{path} does not hold the layer that {CARD} describes")
+        raise CardError("layer.other_layer", file=path, card=CARD)
     if not all(tensor.is_floating_point() and bool(torch.isfinite(tensor).all()) for tensor in weights.values()):
-        raise CardError(f"{path} holds values that are no numbers")
+        raise CardError("layer.not_numbers", file=path)
     layer = PreVerificationLayer(card.shape)
     layer.load_state_dict({name: tensor.float() for name, tensor in weights.items()})
     return layer.eval(), card
