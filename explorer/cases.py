@@ -63,7 +63,7 @@ class Case(_Knobs):
 
     def __post_init__(self) -> None:
         if self.rule not in RULES:
-            raise SchemaError("draft.rule", rules=', '.join(RULES), value=repr(self.rule[:60]))
+            raise SchemaError("draft.rule", rules=", ".join(RULES), value=repr(self.rule[:60]))
         for knob in knobs():
             value = getattr(self, knob.name, None)
             if value is not None and knob.kind in (int, float) and not knob.low <= value <= knob.high:

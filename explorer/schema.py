@@ -15,8 +15,8 @@ from enum import StrEnum
 from functools import cache
 from typing import Any, NoReturn
 
-from explorer.messages import Message
 from explorer.errors import UserError
+from explorer.messages import Message
 
 # Far above any real run, far below what exhausts memory or loses digits on the way through a browser.
 MAX_ITEMS = 1_000_000  # of one list or table
@@ -120,7 +120,9 @@ def _read_record(kind: Any, data: Any, path: str) -> Any:
     try:
         return kind(**values)
     except ValueError as error:  # the record's own check of its fields
-        raise SchemaError("record.at", place=path, reason=error) from None
+        if path:
+            raise SchemaError("record.at", place=path, reason=error) from None
+        raise SchemaError("record.inconsistent", detail=error) from None
 
 
 def _read_float(data: Any, path: str) -> float:
@@ -187,4 +189,6 @@ def _check_size(path: str, data: Any, kind: type) -> None:
 
 
 def _fail(path: str, expected: str, data: Any) -> NoReturn:
-    raise SchemaError("record.type", place=path or Message("record.file"), expected=expected, value=reprlib.repr(data)[:60])
+    raise SchemaError(
+        "record.type", place=path or Message("record.file"), expected=expected, value=reprlib.repr(data)[:60]
+    )

@@ -71,7 +71,7 @@ class ModelShape:
             return cls(*KNOWN[text.lower()])
         parts = text.lower().split("x")
         if not 3 <= len(parts) <= 6 or not all(part.isdecimal() and int(part) > 0 for part in parts):
-            raise ShapeError("bench.unknown_shape", value=repr(text), known=', '.join(KNOWN))
+            raise ShapeError("bench.unknown_shape", value=repr(text), known=", ".join(KNOWN))
         hidden, layers, heads, *rest = map(int, parts)
         kv_heads, mlp, vocabulary = [*rest, *(heads, 4 * hidden, 32000)[len(rest) :]]
         if hidden % (2 * heads) or heads % kv_heads:

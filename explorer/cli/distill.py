@@ -166,7 +166,13 @@ def main(args: argparse.Namespace) -> int:
         return 0
     paths = shard_paths(args.data)
     if len(paths) <= args.held_out:
-        raise UserError("training.too_few_shards", folder=args.data, count=len(paths), held_out=args.held_out, command='python -m explorer distill generate')
+        raise UserError(
+            "training.too_few_shards",
+            folder=args.data,
+            count=len(paths),
+            held_out=args.held_out,
+            command="python -m explorer distill generate",
+        )
     of_head = args.step == "features" or (args.step == "evaluate" and is_head(args.draft))
     print((_head if of_head else _draft)(args, target, folder, paths).describe())
     return 0

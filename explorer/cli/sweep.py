@@ -110,7 +110,7 @@ def main(args: argparse.Namespace) -> int:
                 pair = pair.with_pacer_layer(args.pacer_layer)
             points = sweep_points(with_choice(base, pair.cards, vars(args)), *grid)
         for note in dict.fromkeys(note for point in points for note in point.notes):
-            processes.say(f"note: {as_options(note)}")
+            processes.say(f"note: {as_options(str(note))}")
         todo = tasks(pair, items, points)
         own = todo[processes.rank :: processes.count]
         done: list[PromptRuns] = []

@@ -268,7 +268,13 @@ def check_same_vocabulary(target: PreTrainedTokenizerFast, draft: PreTrainedToke
         ours, theirs = of(target), of(draft)
         if ours != theirs:
             different = sorted(set(ours.items()) ^ set(theirs.items()), key=str)[:3]
-            raise PairMismatch("pair.other_vocabulary", ours=len(ours), theirs=len(theirs), what=what, examples=', '.join(f'{key!r}: {value!r}' for key, value in different))
+            raise PairMismatch(
+                "pair.other_vocabulary",
+                ours=len(ours),
+                theirs=len(theirs),
+                what=what,
+                examples=", ".join(f"{key!r}: {value!r}" for key, value in different),
+            )
 
 
 def device_name(device: torch.device) -> str:

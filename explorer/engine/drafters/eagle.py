@@ -160,7 +160,9 @@ def read_head(folder: Path, target: nn.Module) -> Eagle3Head:
     except Exception as error:  # values that no code here foresaw, each failing in its own way
         if is_out_of_memory(error):
             raise
-        raise WeightsError("head.unreadable", folder=folder, error=type(error).__name__, reason=str(error)[:120]) from error
+        raise WeightsError(
+            "head.unreadable", folder=folder, error=type(error).__name__, reason=str(error)[:120]
+        ) from error
 
 
 def _read_head(folder: Path, target: nn.Module) -> Eagle3Head:
@@ -170,13 +172,17 @@ def _read_head(folder: Path, target: nn.Module) -> Eagle3Head:
             name: tensor for path in sorted(folder.glob("*.safetensors")) for name, tensor in load_file(path).items()
         }
     except Exception as error:  # safetensors raises its own kinds
-        raise WeightsError("head.unreadable", folder=folder, error=type(error).__name__, reason=str(error)[:120]) from error
+        raise WeightsError(
+            "head.unreadable", folder=folder, error=type(error).__name__, reason=str(error)[:120]
+        ) from error
     if not isinstance(settings, dict) or "transformer_layer_config" in settings:
         raise WeightsError("head.layout", folder=folder)
     try:
         config = LlamaConfig.from_dict(settings)
     except Exception as error:  # the class checks its values, each in its own way
-        raise WeightsError("head.config_unreadable", folder=folder, error=type(error).__name__, reason=str(error)[:120]) from error
+        raise WeightsError(
+            "head.config_unreadable", folder=folder, error=type(error).__name__, reason=str(error)[:120]
+        ) from error
     _check_sizes(config, folder)
     output = target.get_output_embeddings().weight
     wanted = target.config.get_text_config()
@@ -206,7 +212,13 @@ def _read_head(folder: Path, target: nn.Module) -> Eagle3Head:
     found = {name: tuple(tensor.shape) for name, tensor in weights.items()}
     if found != expected:
         wrong = sorted(name for name in found.keys() | expected.keys() if found.get(name) != expected.get(name))[:3]
-        raise WeightsError("head.other_tensors", folder=folder, tensors=", ".join(f"{name} {found.get(name, 'missing')} instead of {expected.get(name, 'nothing')}" for name in wrong))
+        raise WeightsError(
+            "head.other_tensors",
+            folder=folder,
+            tensors=", ".join(
+                f"{name} {found.get(name, 'missing')} instead of {expected.get(name, 'nothing')}" for name in wrong
+            ),
+        )
     weights["d2t"] = weights["d2t"].long()
     head.load_state_dict({name: tensor.to(target.device) for name, tensor in weights.items()}, assign=True)
     return head.requires_grad_(False).eval()

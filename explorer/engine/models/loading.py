@@ -49,11 +49,11 @@ def placement(device: str | None, dtype: str | None) -> Placement:
             raise RuntimeError
         torch.empty(0, device=place)
     except (RuntimeError, AssertionError):
-        raise ConfigError("device.missing", device=repr(device), choices='cpu or cuda' if cuda else 'cpu') from None
+        raise ConfigError("device.missing", device=repr(device), choices="cpu or cuda" if cuda else "cpu") from None
     packed = dtype is None and place.type == "cpu" and not device_map
     dtype = dtype or ("bfloat16" if place.type == "cuda" else "float32")
     if dtype not in DTYPES:
-        raise ConfigError("device.dtype", choices=', '.join(DTYPES), value=repr(dtype))
+        raise ConfigError("device.dtype", choices=", ".join(DTYPES), value=repr(dtype))
     return Placement(place, getattr(torch, dtype), packed, device_map)
 
 
@@ -105,4 +105,6 @@ def _reading(folder: Path) -> Iterator[None]:
         if is_out_of_memory(error):
             raise
         reason = next((line.strip() for line in str(error).splitlines() if line.strip()), "no reason given")
-        raise WeightsError("weights.unreadable", folder=folder, error=type(error).__name__, reason=reason[:200]) from error
+        raise WeightsError(
+            "weights.unreadable", folder=folder, error=type(error).__name__, reason=reason[:200]
+        ) from error

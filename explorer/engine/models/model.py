@@ -82,7 +82,7 @@ class LanguageModel:
         Raises UnsupportedModel for states of a family whose head reads something else.
         """
         if states and self.model.config.model_type not in PLAIN:
-            raise UnsupportedModel("model.no_states", family=self.model.config.model_type, families=', '.join(PLAIN))
+            raise UnsupportedModel("model.no_states", family=self.model.config.model_type, families=", ".join(PLAIN))
         return Context(self, states, taps)
 
 

