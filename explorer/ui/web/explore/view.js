@@ -14,6 +14,7 @@ import { replay, replayRefusal, sameRule } from "../twins/replay.js";
 import { isLoosened, relaxes } from "../twins/verdicts.js";
 import { kindAt, newRun, readEvent } from "../twins/wire.js";
 import { makeCard } from "./card.js";
+import { disableChoices } from "./choices.js";
 import { connectControls } from "./controls.js";
 import { makeGauges } from "./gauges.js";
 import { makeLanes } from "./lanes.js";
@@ -104,6 +105,7 @@ export function mount({ element, props, trigger, watch, script }) {
   for (const note of own) note.hidden = true;
   table.root.addEventListener("toggle", () => share.note());
   for (const part of [scrubber, lanes, gauges, compare, summary, table, whatif]) part.clear();
+  disableChoices(props.offers ?? {}, props.pair);
   const controls = connectControls(root, trigger, (settings) => {
     const known = moved && sameRule(settings, moved); // an answer to what the view itself asked for
     moved = settings;

@@ -21,7 +21,7 @@ export function makeShare({ state, step, onLink, parts, runNow, busy, names, alo
   let written = null, timer = 0, imported = null, importing = null;
 
   // The address ------------------------------------------------------------------------------------------------------
-  const known = { runs: names.runs ?? [], pairs: names.pairs ?? [] };
+  const known = { runs: names.runs ?? [], pairs: names.pairs ?? [], offers: names.offers };
   const fragment = () => {
     if (step() !== null) return writeStep(step());
     const now = state();
@@ -49,11 +49,14 @@ export function makeShare({ state, step, onLink, parts, runNow, busy, names, alo
     written = text; // what stands there now, whether it can be followed or not
     const found = readLink(text, known);
     if (!found) return null;
-    if (found.refused || (busy() && found.step === undefined)) { refuse(found.refused ?? "busy"); return null; }
+    if (found.refused || (busy() && found.step === undefined)) { refuse(found); return null; }
     say_("");
     return found;
   }
-  const refuse = (field) => say_(say(words.refused[field] ?? words.refused.knob, { name: TEXT.compare.knobs[field] ?? field }), true);
+  function refuse({ refused: field = "busy", code, settings }) {
+    const reason = code && say(TEXT.conflicts[code], settings);
+    say_(say(words.refused[field] ?? words.refused.knob, { name: TEXT.compare.knobs[field] ?? field, reason }), true);
+  }
   addEventListener("hashchange", () => {
     const found = follow();
     if (found || (step() !== null && !location.hash)) onLink(found);
