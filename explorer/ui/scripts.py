@@ -30,7 +30,7 @@ VIEW_STYLES = (
     "explore/charts.css",
     "saved/share.css",
 )
-STYLES = tuple(WEB / name for name in ("page.css", *VIEW_STYLES, "tune/tune.css", "learn/lesson_panel.css"))
+STYLES = tuple(WEB / name for name in ("page.css", *VIEW_STYLES, "tune/tune.css", "learn/lesson.css"))
 
 # Where the labels of a knob's choices stand, in texts.py as a table and in texts_ko.PAGE under its name.
 CHOICE_LABELS = {

@@ -7,6 +7,7 @@ import { ENTROPY_MAXIMUM } from "../given/constants.js";
 import { TEXT } from "../given/texts.js";
 import { following, isLoosened } from "../twins/verdicts.js";
 import { committedAt, kindAt, nextMismatch } from "../twins/wire.js";
+import { badge } from "./kinds.js";
 
 export function makeCard(onUnpin) {
   const root = make("aside", "card");
@@ -53,15 +54,6 @@ export function makeCard(onUnpin) {
 
   clear();
   return { root, clear, show };
-}
-
-// Style classes of a kind: all ways to be refused look alike, and each has its own name besides.
-export const kindClass = (kind) => (kind.startsWith("rejected:") ? `rejected ${kind.replace(":", "-")}` : kind);
-
-// The name of a kind in its colours, with its mark.
-function badge(kind, kinds) {
-  const words = kinds[kind] ?? TEXT.others[kind];
-  return make("span", `badge ${kindClass(kind)}`, make("b", "", words.mark), " " + words.name);
 }
 
 function reason({ run, round, position, judgement, settings }) {

@@ -9,7 +9,7 @@ import { rejectedIn } from "../twins/wire.js";
 import { LOOSENED, knobValue } from "./whatif.js";
 
 // Two real runs of one prompt, side by side. before, after: finished runs.
-export function makeCompare() {
+export function makeTwoRuns() {
   const words = TEXT.compare;
   const root = make("section", "compare");
   root.setAttribute("aria-label", words.title);
