@@ -456,6 +456,7 @@ VIEW: dict[str, Any] = {
             "pair": "This link names a model pair that is not here, so it was not followed.",
             "round": "This link names a place that this run does not have.",
             "position": "This link names a place that this run does not have.",
+            "conflict": "This link asks for settings that cannot go together, so it was not followed: {reason}.",
             "knob": "This link has an impossible value for {name}, so it was not followed.",
             "step": "This link names a step that the lesson does not have.",
         },
