@@ -49,6 +49,11 @@ class Knob:
     looser: Literal["higher", "lower", ""] = ""  # the values at which a loose rule accepts more mismatches
 
     @property
+    def loosest(self) -> Any:
+        """The value at which a loose rule accepts most; of a knob that does not say, its default."""
+        return {"higher": self.high, "lower": self.low}.get(self.looser, self.default)
+
+    @property
     def label_message(self) -> Term:
         """The label, in any language."""
         return Term(f"knob.{self.name}", self.label)
