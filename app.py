@@ -26,8 +26,9 @@ except ModuleNotFoundError as error:
 
 def _lent_backend():
     """Weights are loaded while the Space starts: those of the variable EXPLORER_PAIRS (names, spaces between), else the default."""
-    from explorer.engine.models.registry import default_pair
     from explorer.ui.loan import LoanBackend
+
+    from explorer.engine.models.registry import default_pair
 
     names = os.environ.get("EXPLORER_PAIRS", default_pair()).split()
     return LoanBackend(lambda task, seconds: spaces.GPU(duration=seconds)(task), names)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 
@@ -25,3 +26,8 @@ def write_whole(path: str | Path, text: str, encoding: str = "utf-8") -> None:
         if isinstance(error, OSError):
             raise OSError(error.errno, error.strerror, str(path)) from error
         raise
+
+
+def name_part(pair: str) -> str:
+    """The name of a pair as a part of a file's name: TARGET,DRAFT may be hub ids, with slashes."""
+    return re.sub(r"[^\w.-]+", "-", pair).strip("-.")[-100:]

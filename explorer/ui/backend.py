@@ -162,6 +162,11 @@ class Backend:
         return self._pair
 
 
+def ready_pairs(backend: Backend) -> tuple[str, ...]:
+    """Names of the pairs that a run can use at once, or after a download it makes by itself."""
+    return tuple(pair.name for pair in backend.pairs() if pair.is_ready)
+
+
 def _wait(future: Future[Result], messages: SimpleQueue[str] | None = None) -> Generator[str, None, Result]:
     """Wait for a step on the models' thread; a step that nobody waits for any more is left out if it has not begun."""
     messages = messages or SimpleQueue()
