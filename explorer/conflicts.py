@@ -90,6 +90,7 @@ CONFLICTS = (
     Conflict("sweep_phrases", {"phrases": ABOVE_ZERO}, use="sweep"),
     Conflict("sweep_phrase_drafter", {"drafter": ("model+phrases",)}, use="sweep"),
     Conflict("sweep_pearl", {"schedule": ("pearl",)}, use="sweep"),
+    Conflict("replay_rule", {"rule": ("autoregressive",)}, use="replay"),
 )
 
 

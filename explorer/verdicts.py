@@ -3,7 +3,7 @@
 Pure functions over small lists: this module knows booleans, entropies and probabilities, never models, text or torch.
 FLy is arXiv 2511.22972; `docs/papers.md` says where the paper's text, its released code and this project differ. The other
 loose rules and their sources are in `docs/comparators.md`. A loose rule is one function and its entry in LOOSE_RULES, which
-carries its knobs; its twin is in explorer/ui/web/core/rule.js. docs/architecture.md has the recipe.
+carries its knobs; its twin is in explorer/ui/web/twins/verdicts.js. docs/architecture.md has the recipe.
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from explorer.config import RULE_KNOBS, ConfigError, DecodeConfig
+from explorer.conflicts import EVERYTHING
 from explorer.trace import Round, Trace
 from explorer.verdicts import Judgement, MissingEvidence, Verdict
 
@@ -58,8 +59,7 @@ def replay(trace: Trace, config: DecodeConfig) -> list[ReplayedRound]:
     Which of several phrases a round took does not depend on the rule, and neither does the pool before the first change: so
     a round with phrases is judged again like any other.
     """
-    if config.rule == "autoregressive":
-        raise ConfigError("a replay judges recorded drafts again: its rule must be exact or a loose one")
+    config.check_with(EVERYTHING, "replay")
     if trace.config.drafts:  # the recorded drafts under the new rule: refused where such a run is
         replace(trace.config, **{name: getattr(config, name) for name in RULE_KNOBS})
     replayed, diverged = [], False

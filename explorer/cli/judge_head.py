@@ -118,7 +118,7 @@ def _collect(args: argparse.Namespace) -> None:
 
 def _train(args: argparse.Namespace) -> None:
     from explorer.engine.models.registry import find_pair
-    from explorer.engine.verification.judge_head import Card
+    from explorer.engine.verification.judge_head import JudgeHeadCard
     from explorer.training.judge.card import save, save_readme
     from explorer.training.judge.data import read_settings, shard_paths
     from explorer.training.judge.evaluate import HEAD, judged, thresholds
@@ -140,7 +140,7 @@ def _train(args: argparse.Namespace) -> None:
         "test_recall": mine.recall,
         "test_accepted": mine.accepted,
     }
-    card = Card(
+    card = JudgeHeadCard(
         tuple(settings["drafts"]), settings["target"], settings["dtype"], len(fit.head.weight),
         data, recipe.numbers | {"decay": fit.decay}, metrics,
     )  # fmt: skip

@@ -9,6 +9,7 @@ from explorer.cli.options import (
     DEVICE_HELP,
     PAIR_HELP,
     add_collecting,
+    add_switch,
     count,
     device,
     dtype,
@@ -74,7 +75,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--out", type=Path, default=LAYER, metavar="FOLDER", help="of the written layer (default: %(default)s)"
     )
     train.add_argument("--held-out", type=count, default=2, metavar="N", help=KEPT_OUT)
-    train.add_argument("--recompute", action="store_true", help="states from the ids, not those that were stored")
+    add_switch(train, "--recompute", "states from the ids, not those that were stored")
     train.add_argument(
         "--precision", choices=("no", "bf16", "fp16"), default="bf16", help="of the computation (default: %(default)s)"
     )
@@ -119,10 +120,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     train.add_argument(
         "--seed", type=knob_number("seed"), default=1, metavar="N", help="of weights and order (default: %(default)s)"
     )
-    train.add_argument("--no-position", dest="position", action="store_false", help="ablation: no offset embedding")
-    train.add_argument(
-        "--no-probability", dest="probability", action="store_false", help="ablation: hidden states only"
-    )
+    add_switch(train, "--position", "the layer reads a token's offset in the draft; without it: an ablation", on=True)
+    add_switch(train, "--probability", "the layer reads the draft's probabilities; without them: an ablation", on=True)
 
     evaluate = steps.add_parser(
         "evaluate", help="figures of a layer on the held-out shards, and the settings to run it with"
@@ -142,7 +141,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--longest", type=knob_number("draft_length"), default=24, metavar="K",
         help="largest draft length tried (default: %(default)s)",
     )  # fmt: skip
-    evaluate.add_argument("--choose", action="store_true", help="write the chosen settings into the layer's card")
+    add_switch(evaluate, "--choose", "write the chosen settings into the layer's card")
     evaluate.add_argument("--out", type=Path, metavar="F.json", help="also write the figures as JSON, and F.md")
 
 

@@ -173,7 +173,7 @@ class Pair:
     def open_draft(
         self, target: Context | PackedContext, states: bool = False, alone: bool = False, branches: bool = False
     ) -> Context | PackedContext | fixed.FixedContext:
-        """Start the draft's side of a sequence that is open on the target; states: leave final hidden states behind.
+        """Start the draft's side of a sequence that is open on the target; states: keep the final hidden states of each feed.
 
         A copy of the target in fewer bits reads the target's own keys and values: nothing to prefill, and more to agree on;
         alone: it keeps its own even so. branches: several continuations will be fed at once, which fixed buffers do not take.
@@ -188,8 +188,8 @@ class Pair:
         return self.judge_head if rule in JUDGED_RULES else None
 
     def open_target(self, features: bool = False, states: bool = False) -> Context | PackedContext:
-        """Start the target's side of a sequence; features: leave the states behind that a drafting head is fed; states: the final
-        ones of each feed. Raises UnsupportedModel for final states of some families."""
+        """Start the target's side of a sequence; features: keep the states that a drafting head is fed; states: keep
+        the final ones of each feed. Raises UnsupportedModel for final states of some families."""
         return self.target.open(states, taps=self.head.taps) if features else self.target.open(states)
 
     @property
@@ -260,7 +260,7 @@ def stop_ids_of(target: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> 
         target.config.eos_token_id,
         tokenizer.eos_token_id,
     ]
-    ids = [i for one in named for i in (one if isinstance(one, (list, tuple)) else [one])]
+    ids = [i for value in named for i in (value if isinstance(value, (list, tuple)) else [value])]
     return frozenset(i for i in ids if i is not None and i >= 0)  # some configurations say -1 for none
 
 

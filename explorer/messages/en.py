@@ -33,5 +33,6 @@ MESSAGES = {
     "conflict.sweep_temperature": "many settings at once need temperature 0: texts that are drawn share nothing",
     "conflict.sweep_phrases": "many settings at once share rounds, so none may depend on earlier ones as candidate phrases do",
     "conflict.sweep_phrase_drafter": "many settings at once share rounds, so none may depend on earlier ones as the drafter model+phrases does",
+    "conflict.replay_rule": "a replay judges recorded drafts again: its rule must be exact or a loose one",
     "conflict.sweep_pearl": "many settings at once share rounds, so none may depend on earlier ones as schedule pearl does",
 }

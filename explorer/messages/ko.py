@@ -33,5 +33,6 @@ MESSAGES = {
     "conflict.sweep_temperature": "여러 설정을 한꺼번에 돌리려면 온도 0이 필요합니다. 샘플링한 텍스트는 서로 나눌 것이 없습니다",
     "conflict.sweep_phrases": "여러 설정은 라운드를 함께 쓰므로 앞선 라운드에 따라 달라지면 안 되는데, 후보 구절은 달라집니다",
     "conflict.sweep_phrase_drafter": "여러 설정은 라운드를 함께 쓰므로 앞선 라운드에 따라 달라지면 안 되는데, 초안 생성기 model+phrases는 달라집니다",
+    "conflict.replay_rule": "기록된 초안을 다시 판정하므로 규칙은 exact나 느슨한 규칙이어야 합니다",
     "conflict.sweep_pearl": "여러 설정은 라운드를 함께 쓰므로 앞선 라운드에 따라 달라지면 안 되는데, 진행 방식 pearl은 달라집니다",
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import closing
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from explorer.sweep.record import Measured, PromptRuns, Sweep
 
 Result = TypeVar("Result")
-WARM = 12  # tokens
+WARM_UP_TOKENS = 12  # tokens
 HEARTBEAT = 0.05  # seconds between chances to show something, or to stop, while a step runs
 
 
@@ -31,7 +32,7 @@ class Backend:
     """
 
     takes_typed_pairs = True  # whether a visitor may name a pair that is not in the list
-    loan_seconds: int | None = None  # for how long a sweep has a GPU, where one is lent
+    sweep_gpu_seconds: int | None = None  # for how long a sweep has a GPU, where one is lent
 
     def __init__(self):
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="models")
@@ -73,10 +74,10 @@ class Backend:
 
         return self._stepwise(in_turn([decode(pair, list(prompt.ids), config) for config in configs]))
 
-    def warm(self, pair: Pair, prompt: Prompt, configs: Sequence[DecodeConfig]) -> Iterator[None]:
-        """A few tokens under all settings in turn, for nobody: the first rounds of a process, and of buffers that several runs
-        need at once, are slow, and would be taken for measured times."""
-        short = [replace(config, max_new_tokens=min(WARM, config.max_new_tokens)) for config in configs]
+    def warm_up(self, pair: Pair, prompt: Prompt, configs: Sequence[DecodeConfig]) -> Iterator[None]:
+        """Decode a few tokens under all settings in turn and drop them. The first rounds of a process are slow, as are those on buffers
+        that several runs need at once; without this they would be taken for measured times."""
+        short = [replace(config, max_new_tokens=min(WARM_UP_TOKENS, config.max_new_tokens)) for config in configs]
         with closing(self.decode_in_turn(pair, prompt, short)) as rounds:
             for _ in rounds:
                 yield None
@@ -155,6 +156,7 @@ class Backend:
             from explorer.engine.load_pair import load_pair
 
             self._pair = None
+            gc.collect()  # steps recorded on buffers refer to them and they to the weights: only a collection frees such circles
             self._pair, self._name = load_pair(name, progress=progress), name
             for card in self._pair.cards.values():
                 if warning := card.warning(self._pair.fingerprints):

@@ -1,6 +1,6 @@
 """The lesson: every step finds its place in the recorded runs, the place shows what the text claims, and questions are answered.
 
-Places are looked up by explorer/ui/web/learn/steps.js; what they must show is said here by verdict, so that a run recorded anew either fits or
+Places are looked up by explorer/ui/web/learn/lesson_steps.js; what they must show is said here by verdict, so that a run recorded anew either fits or
 fails here.
 """
 

@@ -25,7 +25,7 @@ from explorer.ui.explore.session import ExploreSession
 from explorer.ui.notices import message_of
 from explorer.ui.page import build_page
 from explorer.ui.scripts import page_knobs
-from explorer.ui.zerogpu import LoanOver, ZeroGpuBackend
+from explorer.ui.zerogpu import GpuTimeOver, ZeroGpuBackend
 
 ROOT = Path(__file__).parents[2]
 FORK = multiprocessing.get_context("fork")
@@ -148,7 +148,7 @@ def test_a_run_that_nobody_reads_on_ends_in_the_other_process(backend, held, len
 
 def test_runs_in_turn_are_one_loan(backend, held, lender):
     prompt, configs = held.encode("hello there"), [DecodeConfig(rule="autoregressive", max_new_tokens=12), CONFIG]
-    assert list(backend.warm(held, prompt, configs)) == []
+    assert list(backend.warm_up(held, prompt, configs)) == []
     steps = list(backend.decode_in_turn(held, prompt, configs))
     for index, config in enumerate(configs):
         assert [round_.emitted for side, round_ in steps if side == index] == local(held, prompt, config)
@@ -172,16 +172,16 @@ def test_memory_that_ran_out_there_is_told_here(backend, held, monkeypatch):
 
 def test_the_seconds_asked_for_follow_the_budget(lender):
     short, long = (zerogpu.run_seconds("", [], [DecodeConfig(max_new_tokens=tokens)]) for tokens in (32, 512))
-    assert zerogpu.START < short < long
-    assert zerogpu.run_seconds("", [], [DecodeConfig(max_new_tokens=4096)]) == zerogpu.LONGEST
-    assert zerogpu.sweep_seconds("", [], []) == zerogpu.SWEEP <= zerogpu.LONGEST / 2, (
+    assert zerogpu.START_SECONDS < short < long
+    assert zerogpu.run_seconds("", [], [DecodeConfig(max_new_tokens=4096)]) == zerogpu.MAX_SECONDS
+    assert zerogpu.sweep_seconds("", [], []) == zerogpu.SWEEP_SECONDS <= zerogpu.MAX_SECONDS / 2, (
         "a day's quota holds more than one"
     )
 
 
 def test_a_run_that_outlasts_its_loan_says_so(backend, held, monkeypatch):
-    monkeypatch.setattr(zerogpu, "MARGIN", 1000)
-    with pytest.raises(LoanOver, match="lent for .* seconds"):
+    monkeypatch.setattr(zerogpu, "MARGIN_SECONDS", 1000)
+    with pytest.raises(GpuTimeOver, match="lent for .* seconds"):
         list(backend.decode(held, held.encode("hello there"), CONFIG))
 
 
@@ -195,7 +195,7 @@ def test_a_sweep_comes_back_and_a_point_is_measured(backend, held):
 
 
 def test_a_sweep_that_outlasts_its_loan_keeps_what_is_through(backend, held, monkeypatch):
-    monkeypatch.setattr(zerogpu, "MARGIN", 1000)
+    monkeypatch.setattr(zerogpu, "MARGIN_SECONDS", 1000)
     points = backend.points(CONFIG, [0.1], [1], [4])
     assert len(list(backend.sweep(held, ITEMS, points))) == 1
 
@@ -212,7 +212,7 @@ def test_the_page_runs_on_a_loan(backend, lender):
     page = build_page(backend, recorded=())
     shown = {block.elem_id for block in page.blocks.values()}
     assert "tune-loan" in shown
-    assert backend.loan_seconds == 60, "the text says one minute"
+    assert backend.sweep_gpu_seconds == 60, "the text says one minute"
 
 
 def test_a_spent_quota_is_told_in_the_platforms_words():

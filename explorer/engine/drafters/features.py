@@ -22,7 +22,7 @@ from explorer.engine.sampling import Sampler
 
 
 class Tapped(Protocol):
-    """A context on the target that leaves the inputs of some layers behind."""
+    """A context on the target that keeps the inputs of some layers."""
 
     length: int
     tapped: Tensor | None  # [n, 3d] of the last n tokens it holds
@@ -220,7 +220,7 @@ class FeatureDrafter:
         trunk = position = context.length
         ancestors = torch.zeros(
             1, 0, dtype=torch.bool, device=model.device
-        )  # [m, entries behind the trunk], itself among them
+        )  # [m, entries after the trunk], itself among them
 
         def expand(rows: Tensor, parents: Tensor) -> Tensor:
             nonlocal states, ancestors, position

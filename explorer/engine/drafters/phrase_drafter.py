@@ -80,7 +80,7 @@ class PhraseDrafter(ModelDrafter):
         return self._window
 
     def _pack(self, pending: list[int], levels: list[list[int]], phrases: Sequence[Phrase]) -> BranchedText:
-        """Level 0 goes on behind the pending tokens; each of its columns has its further levels behind it; phrases on their own."""
+        """Level 0 follows the pending tokens; each of its columns is followed by its further levels; phrases stand on their own."""
         first, *further = levels
         device = self.context.language_model.device
         branches = [(len(pending) + column, [level[column] for level in further]) for column in range(self._width)]

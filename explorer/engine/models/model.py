@@ -28,7 +28,7 @@ def output_device(model: PreTrainedModel) -> torch.device:
     """Where the logits of a model are made, also of one that accelerate has spread over several devices, memory and disk."""
     head = model.get_output_embeddings()
     hook = getattr(head, "_hf_hook", None)  # of a spread model; the weight itself may lie elsewhere meanwhile
-    places = [getattr(one, "execution_device", None) for one in getattr(hook, "hooks", (hook,))]
+    places = [getattr(part, "execution_device", None) for part in getattr(hook, "hooks", (hook,))]
     return next((torch.device(place) for place in places if place is not None), head.weight.device)
 
 
@@ -77,9 +77,9 @@ class LanguageModel:
         return sum(parameter.nbytes for parameter in self.model.parameters())
 
     def open(self, states: bool = False, taps: tuple[int, ...] = ()) -> Context:
-        """Start an empty sequence on these weights; with `states` its feeds also leave the final hidden states behind.
+        """Start an empty sequence on these weights; with `states` the final hidden states of each feed are kept.
 
-        taps: layers whose inputs every feed leaves behind as well, of any family.
+        taps: layers whose inputs are kept as well, of any family.
         Raises UnsupportedModel for states of a family whose head reads something else.
         """
         if states and self.model.config.model_type not in PLAIN:

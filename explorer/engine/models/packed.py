@@ -272,7 +272,7 @@ class PackedModel:
     def open(self, states: bool = False, cache: KVCache | None = None, taps: tuple[int, ...] = ()) -> PackedContext:
         """Start an empty sequence on these weights, or go on in the cache of another form of the same model.
 
-        `states` changes nothing here: they cost nothing to keep. taps: layers whose inputs each feed leaves behind.
+        `states` changes nothing here: they cost nothing to keep. taps: layers whose inputs each feed keeps.
         """
         return PackedContext(self, cache or KVCache(len(self.layers), self.kv_heads, self.head_dim), taps)
 

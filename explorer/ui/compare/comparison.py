@@ -48,7 +48,7 @@ def comparison_lines(backend: Backend, job: Job[ComparisonRequest]) -> Generator
         return []
     prompt = pair.encode(asked.prompt, asked.configs[0].raw_prompt)
     yield line({"phase": "warming"})
-    with closing(backend.warm(pair, prompt, asked.configs[1:])) as warming:
+    with closing(backend.warm_up(pair, prompt, asked.configs[1:])) as warming:
         for _ in warming:
             yield ""
             if job.is_cancelled:

@@ -11,7 +11,7 @@ import gradio as gr
 from explorer.errors import UserError
 from explorer.sweep.pace import Pace
 from explorer.trace import Trace
-from explorer.ui.backend import WARM, Backend
+from explorer.ui.backend import WARM_UP_TOKENS, Backend
 from explorer.ui.compare.comparison import comparison_lines, header
 from explorer.ui.compare.request import CompareSession, ComparisonRequest, read_comparison
 from explorer.ui.jobs import Job
@@ -42,7 +42,7 @@ class CompareHandlers:
             return note(f"{text} {said['unknown']}", "quiet")
         pace, source = known
         lengths = [0 if config.rule == "autoregressive" else config.draft_length for config in request.configs]
-        seconds = pace.runs_seconds(tokens, lengths) + pace.runs_seconds(WARM, lengths[1:])
+        seconds = pace.runs_seconds(tokens, lengths) + pace.runs_seconds(WARM_UP_TOKENS, lengths[1:])
         if seconds < 100:
             time = said["seconds"].format(seconds=max(5, 5 * round(seconds / 5)))
         else:

@@ -18,9 +18,9 @@ from explorer.ui.coupling import couple_controls
 from explorer.ui.events import AT_ONCE, MODEL, QUIET, SCRIPT
 from explorer.ui.known_paces import KnownPaces
 from explorer.ui.languages import say
-from explorer.ui.scripts import declared, of_rules, source, spoken
+from explorer.ui.scripts import view_script
 
-SCRIPTS = ("core/rule.js", "core/run.js", "core/dom.js", "core/progress.js", "explore/summary.js", "compare/compare.js")
+VIEW = "compare/compare.js"
 SHARED_TEXTS = ("kinds", "alone", "locale", "summary", "ends")  # of the run view
 MORE = ("entropy", "window_includes_mismatch")  # of the rules' knobs; all others of these stand first
 BUDGET = 96  # tokens; three runs are waited for
@@ -37,9 +37,9 @@ _LOOK = "() => { document.querySelector('#compare-view').scrollIntoView({ block:
 
 
 def script() -> str:
-    """The view's scripts after what they share with Python."""
-    said = [view.COMPARE_VIEW | {key: view.VIEW[key] for key in SHARED_TEXTS} for view in (texts, texts_ko)]
-    return "\n".join([spoken(*said), declared(of_rules()), *(source(name) for name in SCRIPTS)])
+    """The view's script."""
+    english, korean = (view.COMPARE_VIEW | {key: view.VIEW[key] for key in SHARED_TEXTS} for view in (texts, texts_ko))
+    return view_script(VIEW, english, korean)
 
 
 def compare_tab(backend: Backend, explore: ExploreControls, paces: KnownPaces) -> None:

@@ -17,12 +17,12 @@ from explorer.ui.controls import ExploreControls, control, heading, pair_control
 from explorer.ui.events import AT_ONCE, LIVE, MODEL, QUIET
 from explorer.ui.known_paces import KnownPaces
 from explorer.ui.languages import say
-from explorer.ui.scripts import source, spoken
+from explorer.ui.scripts import view_script
 from explorer.ui.tune import plan
 from explorer.ui.tune.handlers import TuneHandlers
 from explorer.ui.tune.session import TuneSession
 
-SCRIPTS = ("core/dom.js", "core/progress.js", "explore/summary.js", "tune/heatmap.js", "tune/tune.js")
+VIEW = "tune/tune.js"
 ADOPTED = ("rule", "entropy", "theta", "window", "window_includes_mismatch", "drafter", "length", "draft_length")
 
 _USE = """() => {
@@ -33,8 +33,8 @@ _THETAS = "(measure, now) => (%s)[measure] ?? now"
 
 
 def script() -> str:
-    """The view's scripts after their texts."""
-    return "\n".join([spoken(texts.TUNE_VIEW, texts_ko.TUNE_VIEW), *(source(name) for name in SCRIPTS)])
+    """The view's script."""
+    return view_script(VIEW, texts.TUNE_VIEW, texts_ko.TUNE_VIEW)
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def tune_tab(backend: Backend, explore: ExploreControls, views: gr.Tabs, paces: 
     with gr.Tab(say("TUNE"), id="tune") as tab:
         session = gr.State(TuneSession())
         gr.HTML(f"<p class='lead'>{say('TUNE_LEAD')}</p>", elem_classes="tab-lead")
-        if backend.loan_seconds:
+        if backend.sweep_gpu_seconds:
             gr.HTML(f"<p class='note'>{say('TUNE_LOAN')}</p>", elem_id="tune-loan")
         with gr.Row(elem_classes="tab-work"):
             with gr.Column(scale=0, min_width=296, elem_classes="tab-rail"):

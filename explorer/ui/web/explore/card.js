@@ -1,6 +1,14 @@
 // The card: everything the record holds about one position of a round, and the reason for its verdict in one sentence.
 
-function makeCard(onUnpin) {
+import { fill, make, say } from "../core/dom.js";
+import { quote } from "../core/glyphs.js";
+import { percent, short } from "../core/numbers.js";
+import { ENTROPY_MAXIMUM } from "../given/constants.js";
+import { TEXT } from "../given/texts.js";
+import { following, isLoosened } from "../twins/verdicts.js";
+import { committedAt, kindAt, nextMismatch } from "../twins/wire.js";
+
+export function makeCard(onUnpin) {
   const root = make("aside", "card");
   root.setAttribute("aria-label", TEXT.card.title);
 
@@ -48,7 +56,7 @@ function makeCard(onUnpin) {
 }
 
 // Style classes of a kind: all ways to be refused look alike, and each has its own name besides.
-const kindClass = (kind) => (kind.startsWith("rejected:") ? `rejected ${kind.replace(":", "-")}` : kind);
+export const kindClass = (kind) => (kind.startsWith("rejected:") ? `rejected ${kind.replace(":", "-")}` : kind);
 
 // The name of a kind in its colours, with its mark.
 function badge(kind, kinds) {

@@ -1,5 +1,13 @@
 // Every disagreement by the target's entropy there, once for each measure; on the one in use, theta is a line to drag.
 
+import { disc, niceTop } from "../core/charts.js";
+import { button, make, makeMemo, onWidth, say } from "../core/dom.js";
+import { short } from "../core/numbers.js";
+import { svg, svgText } from "../core/svg.js";
+import { ENTROPY_MAXIMUM } from "../given/constants.js";
+import { TEXT } from "../given/texts.js";
+import { allDisagreements } from "./figures.js";
+
 const PLOT_HEIGHT = 118;
 // A shape for each verdict, as a path around (x, y) of a size: never by colour alone.
 const SHAPES = {
@@ -16,7 +24,7 @@ const SHAPES = {
 const dotSize = (count) => (count <= 40 ? 14 : count <= 160 ? 11 : 8); // px
 
 // onPick(round, position), onTheta(theta), onMeasure(measure).
-function makeGauges({ onPick, onTheta, onMeasure }) {
+export function makeGauges({ onPick, onTheta, onMeasure }) {
   const words = TEXT.gauges;
   const root = make("section", "gauges");
   root.setAttribute("aria-label", words.title);

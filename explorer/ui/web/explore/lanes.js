@@ -1,7 +1,17 @@
 // One round opened: a column for each drafted position and one for the target's own token. Each column is an option with all
 // of it in words; windows and blocks are drawn over the columns, because they span several.
 
-function makeLanes(onPick) {
+import { fill, make, makeMemo, say } from "../core/dom.js";
+import { quote } from "../core/glyphs.js";
+import { number, short } from "../core/numbers.js";
+import { RULE_KNOBS } from "../given/constants.js";
+import { TEXT } from "../given/texts.js";
+import { following } from "../twins/verdicts.js";
+import { disagreements, goesOn, kindAt, nextMismatch } from "../twins/wire.js";
+import { kindClass } from "./card.js";
+import { makeTree } from "./tree_panel.js";
+
+export function makeLanes(onPick) {
   const words = TEXT.lanes;
   const root = make("section", "lanes");
   root.setAttribute("aria-label", words.title);

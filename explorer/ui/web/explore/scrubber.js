@@ -1,9 +1,13 @@
 // The scrubber: every round as one bar of what it committed, and under the pointer or the keys the round on show.
 
+import { button, make, makeMemo, onWidth, say } from "../core/dom.js";
+import { svg } from "../core/svg.js";
+import { TEXT } from "../given/texts.js";
+
 const SCRUB_HEIGHT = 84, SCRUB_SLOT = 34;
 
 // onStep(index), onSeek(kind, direction), onPlay().
-function makeScrubber({ onStep, onSeek, onPlay }) {
+export function makeScrubber({ onStep, onSeek, onPlay }) {
   const words = TEXT.scrubber;
   const root = make("section", "scrubber");
   root.setAttribute("aria-label", words.title);

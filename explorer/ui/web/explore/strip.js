@@ -3,8 +3,13 @@
 // Each line of the text (up to a line break the model wrote) is a block of its own. The browser lays out a block as a
 // whole, so a growing text costs only its last line, and lines off the screen cost nothing.
 
+import { make } from "../core/dom.js";
+import { glyphs, visible } from "../core/glyphs.js";
+import { TEXT } from "../given/texts.js";
+import { kindAt } from "../twins/wire.js";
+
 // onHover(index or null), onLook(index), onPin(index or null).
-function makeStrip({ onHover, onLook, onPin }) {
+export function makeStrip({ onHover, onLook, onPin }) {
   const root = make("div", "strip");
   root.setAttribute("role", "listbox");
   root.setAttribute("aria-label", TEXT.strip);

@@ -1,8 +1,12 @@
 // The controls of the rule on a page without a server: there are no others there, so this one answers the view as the page's
 // own controls would.
 
+import { make } from "../core/dom.js";
+import { ENTROPY_MAXIMUM, KNOBS, RULES, RULE_KNOBS, THETA_OF_MEASURE } from "../given/constants.js";
+import { TEXT } from "../given/texts.js";
+
 // settings: of the run. Returns {root, set(settings)}.
-function makeThresholds(settings) {
+export function makeThresholds(settings) {
   const words = { ...TEXT.whatif.knobs, ...TEXT.thresholds };
   const now = { ...settings };
   const tell = () => {

@@ -1,8 +1,15 @@
 // What-if, in words: what moved, where the text would part, and the figures of both parts; it stays in sight while thresholds
 // move. And the comparison of two real runs of one prompt.
 
+import { button, fill, make, makeMemo, say } from "../core/dom.js";
+import { number, short } from "../core/numbers.js";
+import { RULE_KNOBS } from "../given/constants.js";
+import { TEXT } from "../given/texts.js";
+import { addToSpan, newSpan, tauOf } from "../twins/replay.js";
+import { refusedIn } from "../twins/wire.js";
+
 // onRerun(), onReset().
-function makeWhatIf({ onRerun, onReset }) {
+export function makeWhatIf({ onRerun, onReset }) {
   const words = TEXT.whatif;
   const headline = make("p", "whatif-head"), verdict = make("p", "whatif-verdict"), figures = make("div", "whatif-figures"), note = make("p", "whatif-note", words.other_pair);
   const rerun = button("primary", words.rerun, onRerun), reset = button("", words.reset, onReset);
@@ -41,9 +48,9 @@ function makeWhatIf({ onRerun, onReset }) {
   return { root, clear, draw };
 }
 
-const LOOSENED = ["deferred", "relaxed"];
+export const LOOSENED = ["deferred", "relaxed"];
 
-function knobValue(name, value) {
+export function knobValue(name, value) {
   return typeof value === "number" ? short(value) : TEXT.whatif.values[value] ?? TEXT.choices[name]?.[value] ?? String(value);
 }
 
@@ -69,37 +76,3 @@ function spanFigures(title, before, after, tone = "") {
     row(words.refused, String(refusedIn(before.counts)), String(refusedIn(after.counts))));
 }
 
-// Two real runs of one prompt, side by side. before, after: finished runs.
-function makeCompare() {
-  const words = TEXT.compare;
-  const root = make("section", "compare");
-  root.setAttribute("aria-label", words.title);
-  const clear = () => { root.hidden = true; root.replaceChildren(); };
-
-  function show(before, after) {
-    const runs = [before, after];
-    const summary = (name, digits) => runs.map((run) => (run.end.summary[name] === null ? "–" : number(run.end.summary[name], digits)));
-    const counted = (pick) => runs.map((run) => String(pick(run.end.summary.counts)));
-    const knobs = Object.keys(after.head.config).filter((name) => String(before.head.config[name]) !== String(after.head.config[name]) && words.knobs[name]
-      && runs.some((run) => matters(run.head.config, name)));
-    const rows = [
-      ...(before.end.provenance.pair === after.end.provenance.pair ? [] : [[words.pair, runs.map((run) => run.head.title)]]),
-      ...knobs.map((name) => [words.knobs[name], runs.map((run) => (matters(run.head.config, name) ? knobValue(name, run.head.config[name]) : "–"))]),
-      [words.tau, summary("tau", 2)], [words.kept, summary("kept_per_round", 2)], [words.speed, summary("speed", 1)],
-      [words.tokens, runs.map((run) => String(run.end.summary.tokens))],
-      ...LOOSENED.filter((kind) => kind === "deferred" || runs.some((run) => run.end.summary.counts[kind]))
-        .map((kind) => [words[kind], counted((counts) => counts[kind] ?? 0)]),
-      [words.refused, counted(refusedIn)],
-    ];
-    const parting = after.tokens.findIndex((token, index) => token.text !== before.tokens[index]?.text);
-    root.hidden = false;
-    root.replaceChildren(make("h3", "", words.title),
-      make("table", "", make("thead", "", make("tr", "", make("td"), cell("th", before.head.recorded ? words.recorded : words.before, "col"), cell("th", words.after, "col"))),
-        make("tbody", "", ...rows.map(([name, values]) => make("tr", values[0] === values[1] ? "" : "moved", cell("th", name, "row"), ...values.map((value) => cell("td", value)))))),
-      make("p", "quiet", parting < 0 ? words.same : say(words.parting, { index: parting + 1 })),
-      make("p", "quiet", !before.head.recorded && before.end.provenance.device === after.end.provenance.device ? words.speeds : words.other_machine));
-  }
-
-  clear();
-  return { root, clear, show };
-}

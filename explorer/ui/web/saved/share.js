@@ -1,13 +1,22 @@
 // Share and keep: the link in the address bar, files made from the run on show, and a run from a visitor's own file.
 
+import { button, make, say } from "../core/dom.js";
+import { STYLES } from "../given/alone.js";
+import { IMPORT_LIMIT } from "../given/constants.js";
+import { LANGUAGE, TEXT } from "../given/texts.js";
+import { csvOfRounds, pageOf } from "../twins/exports.js";
+import { readLink, writeLink, writeStep } from "./fragment.js";
+import { pictureOf, pngOf } from "./picture.js";
+
 const ADDRESS_REST = 300; // ms without a change before the address is written: browsers allow a few writes a second
 const HUB = "https://huggingface.co"; // a Space's page frames the app and takes its fragment from such a message only
 
 // state(): what a link should hold, as writeLink takes it, or null; step(): the step of the lesson from 0, or null outside it;
 // onLink(found): go where readLink says, or with null where the address asks for nothing any more; parts: {name: () => {node, title,
 // caption}}; runNow(): the run on show; busy(): whether one is going on, which nothing else may push aside; names: {runs, pairs};
-// alone: no server behind the page; record: of such a page, the text of the whole trace; ask(name, data): an event for the page.
-function makeShare({ state, step, onLink, parts, runNow, busy, names, alone, record, ask }) {
+// alone: no server behind the page; record: of such a page, the text of the whole trace; ask(name, data): an
+// event for the page; runText(): the growing text on show; script(): the text of the function that holds all these modules.
+export function makeShare({ state, step, onLink, parts, runNow, busy, names, alone, record, runText, script, ask }) {
   const words = TEXT.share;
   let written = null, timer = 0, imported = null, importing = null;
 
@@ -104,7 +113,7 @@ function makeShare({ state, step, onLink, parts, runNow, busy, names, alone, rec
     const { head } = runNow();
     const prompt = [...head.prompt.split(/\s+/).filter(Boolean).join(" ")].slice(0, 80).join("");
     save(`${stem()}.html`, "text/html", pageOf({
-      language: LANGUAGE, title: `${prompt} · ${words.page_title}`, styles: STYLES, script: explorerView.toString(), run: props.value, record,
+      language: LANGUAGE, title: `${prompt} · ${words.page_title}`, styles: STYLES, script: script(), run: runText(), record,
       nonce: [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join(""),
     }));
   };

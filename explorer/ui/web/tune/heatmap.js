@@ -1,11 +1,16 @@
 // One figure over theta and W as a grid of cells: colour by value, the value in figures, a mark on the recommended point,
 // hatching beyond the limit. Arrow keys move from cell to cell; where the focus is, is what the page shows.
 
+import { make, onWidth, say } from "../core/dom.js";
+import { short } from "../core/numbers.js";
+import { svg, svgText } from "../core/svg.js";
+import { TEXT } from "../given/texts.js";
+
 const CELL_HEIGHT = 40, CELL_GAP = 2, ROW_LABELS = 30, COLUMN_LABELS = 22; // px
 let heatMaps = 0;
 
 // figure: {name, title, tone, form(value), scale(values)}: from which value to which the colour deepens. onPick(point index).
-function makeHeatMap(figure, { onPick }) {
+export function makeHeatMap(figure, { onPick }) {
   const words = TEXT.map;
   const hatch = `hatch-${(heatMaps += 1)}-${Math.random().toString(36).slice(2)}`;
   const picture = svg("svg", { role: "group", class: `heat tone-${figure.tone}` });

@@ -1,8 +1,10 @@
 // Figures over all rounds of a run, from the rounds alone. Pure; knows no page.
 
+import { disagreements } from "../twins/wire.js";
+
 // By drafted position j: how many rounds drafted it, reached it (all before it kept), and kept it. A phrase was picked for
 // agreeing furthest, so its tokens say nothing of acceptance and are left out.
-function acceptanceByPosition(rounds) {
+export function acceptanceByPosition(rounds) {
   const positions = [];
   for (const { size, fromPool, judged } of rounds) {
     for (let j = 0; j < size - fromPool && j <= judged.kept; j++) {
@@ -15,7 +17,7 @@ function acceptanceByPosition(rounds) {
 }
 
 // How many rounds emitted 1, 2, .. tokens: [count of 1, count of 2, ..].
-function lengthsOfRounds(rounds) {
+export function lengthsOfRounds(rounds) {
   const longest = Math.max(0, ...rounds.map((round) => round.emitted));
   const counts = new Array(longest).fill(0);
   for (const round of rounds) counts[round.emitted - 1] += 1;
@@ -23,7 +25,7 @@ function lengthsOfRounds(rounds) {
 }
 
 // Every mismatch of a run under a judgement of its rounds: {round, position, entropy by measure, verdict}.
-function allDisagreements(run, judgedOf) {
+export function allDisagreements(run, judgedOf) {
   return run.rounds.flatMap((round) => {
     const { verdicts } = judgedOf(round);
     return disagreements(round).map((position) => ({
@@ -33,8 +35,3 @@ function allDisagreements(run, judgedOf) {
   });
 }
 
-// The top of an axis for values up to this: the next of some numbers whose quarters can be read. Nothing at all ends at 1.
-function niceTop(value) {
-  const power = 10 ** Math.floor(Math.log10(value || 1));
-  return [1, 1.2, 1.6, 2, 2.4, 3.2, 4, 4.8, 6, 8, 10].map((digits) => +(digits * power).toPrecision(3)).find((top) => top >= value) ?? value;
-}

@@ -3,10 +3,14 @@
 // Up to and including the first round that commits other tokens the figures are exact. Behind it the text would have gone on
 // differently: those rounds are counterfactual, and counted apart, as conditional on the recorded text.
 
-const sameRule = (one, other) => RULE_KNOBS.every((name) => one[name] === other[name]);
+import { RULES, RULE_KNOBS } from "../given/constants.js";
+import { judge } from "./verdicts.js";
+import { committedAt, disagreements } from "./wire.js";
+
+export const sameRule = (one, other) => RULE_KNOBS.every((name) => one[name] === other[name]);
 
 // Why a rule cannot judge these rounds again, as a key of TEXT.whatif.refusals; null where it can. recorded: the run's settings.
-function replayRefusal(settings, recorded, rounds) {
+export function replayRefusal(settings, recorded, rounds) {
   if (settings.rule === "autoregressive" || recorded.rule === "autoregressive") return "alone";
   if (recorded.schedule === "pearl" && settings.rule !== "exact") return "pearl";
   const { reads = [], greedy_only: greedy = false } = RULES[settings.rule] ?? {};
@@ -18,7 +22,7 @@ function replayRefusal(settings, recorded, rounds) {
   return settings.window_includes_mismatch && settings.window < 1 ? "window" : null;
 }
 
-function replay(run, settings) {
+export function replay(run, settings) {
   let first = null;
   const exact = newSpan(), counterfactual = newSpan();
   const rounds = run.rounds.map((round) => {
@@ -36,17 +40,17 @@ function replay(run, settings) {
   return { settings, rounds, first, exact, counterfactual, outcome };
 }
 
-function newSpan() {
+export function newSpan() {
   return { passes: 0, tokens: 0, counts: {} };
 }
 
-function addToSpan(span, verdicts, tokens) {
+export function addToSpan(span, verdicts, tokens) {
   span.passes += 1;
   span.tokens += tokens;
   for (const verdict of verdicts) span.counts[verdict] = (span.counts[verdict] ?? 0) + 1;
 }
 
-const tauOf = (span) => (span.passes ? span.tokens / span.passes : null);
+export const tauOf = (span) => (span.passes ? span.tokens / span.passes : null);
 
 // Tokens a round emits under another judgement: what it commits, up to a stop id. Stop strings are not looked for again.
 function emittedUnder(run, round, judged) {

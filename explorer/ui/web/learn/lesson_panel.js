@@ -1,10 +1,18 @@
 // The lesson panel: one step of steps.js in words, its question, and what the view's live state says to it. It stands beside the
 // view's own parts and shows those that the step is about; it draws none of them itself.
 
+import { button, fill, make, say } from "../core/dom.js";
+import { quote } from "../core/glyphs.js";
+import { number, percent, short } from "../core/numbers.js";
+import { PHASES, RULE_KNOBS } from "../given/constants.js";
+import { TEXT } from "../given/texts.js";
+import { nextMismatch } from "../twins/wire.js";
+import { stepsOver } from "./lesson_steps.js";
+
 // runs: names of the recorded runs at hand; show(run, find, parts): bring a place of a run on show; place(): the rail's slot for
 // the panel; guard(): why the run on show must not be pushed aside unasked, as a key of TEXT.lesson.guards, or null;
 // onStep(): the address should follow; onLeave(): go back to Explore.
-function makeLesson({ runs, show, place, guard, onStep, onLeave }) {
+export function makeLesson({ runs, show, place, guard, onStep, onLeave }) {
   const words = TEXT.lesson, steps = stepsOver(runs);
   const answered = new Set(); // names of steps
   let active = false, index = 0, part = 0; // the step on show, and which of its rounds
@@ -173,7 +181,7 @@ function makeLesson({ runs, show, place, guard, onStep, onLeave }) {
     const round = run.rounds[place.round], { position } = place;
     const rest = round.size - 1 - position;
     const perPass = (seconds) => Math.round((1000 * seconds) / run.rounds.length);
-    const total = SECONDS.reduce((sum, phase) => sum + summary.seconds[phase], 0);
+    const total = PHASES.reduce((sum, phase) => sum + summary.seconds[phase], 0);
     const other = step.other?.(run);
     const mismatch = (at, prefix = "") => {
       const there = run.rounds[at.round];

@@ -9,12 +9,14 @@
 // A step of the lesson has an address of its own kind: learn=3, counted from 1.
 // A reader ignores fields it does not know, and follows a link only if all those it knows make sense.
 
+import { KNOBS } from "../given/constants.js";
+
 const LINK_VERSION = "1", LINK_LIMIT = 2000;
 const LINK_VIEWS = ["refused", "pinned", "table"];
 const LINK_COUNT = 1_000_000; // the highest round or position worth reading
 
 // state: {run, pair, round, position, knobs: {name: value}, view: [word]}, all but knobs and view possibly null.
-function writeLink({ run, pair, round, position, knobs, view }) {
+export function writeLink({ run, pair, round, position, knobs, view }) {
   const fields = [["v", LINK_VERSION], ["run", run], ["pair", pair], ["round", round], ["position", position],
     ...Object.entries(knobs).filter(([name]) => Object.hasOwn(KNOBS, name)), ["view", view.length ? view.join(".") : null]];
   return fields.filter(([, value]) => value !== null && value !== undefined)
@@ -22,11 +24,11 @@ function writeLink({ run, pair, round, position, knobs, view }) {
 }
 
 // index: of the step, from 0.
-const writeStep = (index) => `learn=${index + 1}`;
+export const writeStep = (index) => `learn=${index + 1}`;
 
 // fragment: without its #; known: {runs, pairs}, the names this page has. Returns null for a fragment that is not ours, a
 // state as above, {step: a number from 1}, or {refused: the name of the field that makes no sense}.
-function readLink(fragment, known) {
+export function readLink(fragment, known) {
   if (!/^(v|learn)=/.test(fragment)) return null;
   if (fragment.length > LINK_LIMIT) return { refused: "length" };
   const fields = new Map(new URLSearchParams(fragment));

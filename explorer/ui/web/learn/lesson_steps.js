@@ -15,6 +15,9 @@
 // state: {run, place, at, settings, judged(round), seen, answer}: the place looked up, the place on show, the settings in force,
 // the judgement of a round under them, the rounds looked at since the step began, and the place that was given as the answer.
 
+import { following } from "../twins/verdicts.js";
+import { nextMismatch } from "../twins/wire.js";
+
 const LOOKED_AT = 3; // passes, besides the first, after which their sameness is plain
 
 const solved = (values = {}, note = "right") => ({ right: true, note, values });
@@ -56,7 +59,7 @@ const longestWindow = (round, position) => (nextMismatch(round, position) ?? rou
 
 const KEPT_WRONG = [" full", " floating"], KEPT_WELL = [" exploring", " out"]; // in the story: a slip, and another way to say it
 
-const LESSON = [
+export const LESSON = [
   {
     name: "slow", run: "12-story-alone", parts: ["strip", "scrubber", "summary"], controls: [],
     find: beginning,
@@ -160,4 +163,4 @@ const LESSON = [
 ];
 
 // The steps that can be taken where these recorded runs are at hand.
-const stepsOver = (runs) => LESSON.filter((step) => runs.includes(step.run));
+export const stepsOver = (runs) => LESSON.filter((step) => runs.includes(step.run));

@@ -1,9 +1,16 @@
 // The table of rounds: one row per target pass, growing with the run.
 
+import { make, say } from "../core/dom.js";
+import { visible } from "../core/glyphs.js";
+import { number, short } from "../core/numbers.js";
+import { VERDICT_OF } from "../given/constants.js";
+import { TEXT } from "../given/texts.js";
+import { kindAt } from "../twins/wire.js";
+
 const OWN_LETTER = { correction: "C", bonus: "B" };
 const LETTER_OF = Object.fromEntries(Object.entries(VERDICT_OF).map(([letter, verdict]) => [verdict, letter]));
 
-function makeRounds(onShow) {
+export function makeRounds(onShow) {
   const words = TEXT.rounds;
   const root = make("details", "rounds");
   const body = make("tbody");

@@ -25,7 +25,7 @@ const LOOSE = {
 
 // match, entropy, guarded (stop ids involved) and the lists of evidence: one entry per drafted token; settings: the knobs of the
 // rules by name. Returns {verdicts, kept, cut, last}; cut is null where the whole draft is kept.
-function judge(match, entropy, settings, guarded = null, evidence = {}) {
+export function judge(match, entropy, settings, guarded = null, evidence = {}) {
   const size = match.length, all = { ...evidence, match, entropy };
 
   function verdict(position) {
@@ -44,11 +44,10 @@ function judge(match, entropy, settings, guarded = null, evidence = {}) {
 }
 
 // Kept though it is not the target's own choice.
-const isLoosened = (verdict) => verdict === "deferred" || verdict === "relaxed";
+export const isLoosened = (verdict) => verdict === "deferred" || verdict === "relaxed";
 
 // Rules that keep a mismatch on its own position alone.
-const relaxes = (rule) => rule !== "fly" && rule in LOOSE;
+export const relaxes = (rule) => rule !== "fly" && rule in LOOSE;
 
-// Whether a knob has an effect under these settings (explorer/config.py, Knob.needs).
-const matters = (config, name) => NEEDS[name].every((need) =>
-  Object.entries(need).some(([other, choices]) => (choices.length ? choices.includes(config[other]) : Boolean(config[other]))));
+// How many tokens behind a mismatch must match, in either counting.
+export const following = (settings) => (settings.window_includes_mismatch ? Math.max(0, settings.window - 1) : settings.window);

@@ -1,9 +1,17 @@
 // The tree that a round's draft was chosen from: depth from left to right, what became of each node told by shape and letter, all
 // of a node in words below. Arrow keys walk from node to node.
 
+import { fill, make, makeMemo, say } from "../core/dom.js";
+import { quote } from "../core/glyphs.js";
+import { percent } from "../core/numbers.js";
+import { svg } from "../core/svg.js";
+import { TEXT } from "../given/texts.js";
+import { kindClass } from "./card.js";
+import { treeLayout } from "./tree_layout.js";
+
 const TREE = { root: 66, step: 152, box: 120, row: 34 }; // px
 
-function makeTree(onPick) {
+export function makeTree(onPick) {
   const words = TEXT.tree;
   const root = make("section", "tree");
   root.setAttribute("aria-label", words.title);

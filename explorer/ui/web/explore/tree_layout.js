@@ -4,7 +4,7 @@
 // kept one. Rows from above, one for each leaf: a node stands in the row of its first child, so that the first row is what the round
 // committed; behind it come the rest of the path and the others, likeliest first. Returns {nodes: [{parent, depth, row}], order: their
 // indices as they are read, depth first, rows: how many}.
-function treeLayout(nodes, kept) {
+export function treeLayout(nodes, kept) {
   const end = kept ? nodes.findIndex((node) => node.position === kept - 1) : -1, own = nodes.length;
   const placed = [...nodes, { parent: end, depth: kept + 1 }].map(({ parent, depth }) => ({ parent, depth, row: 0 }));
   const children = new Map(), order = [];

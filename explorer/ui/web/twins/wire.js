@@ -1,14 +1,14 @@
 // A run, read line by line from the text of explorer/wire.py, whose table says what the short keys mean; they are
 // written out here and nowhere else. Pure; knows no page.
 
-const SECONDS = ["prefill", "draft", "preverify", "verify", "other"];
+import { EVIDENCE, PHASES, VERDICT_OF } from "../given/constants.js";
 
-function newRun(head) {
+export function newRun(head) {
   return { head, pieces: [], rounds: [], tokens: [], tail: "", phase: "preparing", message: "", end: null };
 }
 
 // Take one event into the run; returns it, with a round written out.
-function readEvent(run, event) {
+export function readEvent(run, event) {
   if (event.d) return readRound(run, event);
   if (event.tail) run.tail = event.tail;
   if (event.phase) { run.phase = event.phase; run.message = event.message ?? ""; }
@@ -44,7 +44,7 @@ function readRound(run, line) {
       - (line.f ?? []).filter((source) => source === "phrase pool").length, // drafted tokens fed to the pass, other branches' too
     ahead: line.o ?? [],
     blocks: (line.b ?? []).map(([size, mean, threshold, passed, ...scores]) => ({ size, mean, threshold, passed, scores })),
-    seconds: Object.fromEntries(SECONDS.map((name, index) => [name, line.s[index]])),
+    seconds: Object.fromEntries(PHASES.map((name, index) => [name, line.s[index]])),
     judged: { verdicts, kept: cut < 0 ? line.d.length : cut, cut: cut < 0 ? null : cut, last: cut < 0 ? "bonus" : "correction" },
     emitted: line.e,
     first: run.tokens.length,
@@ -80,30 +80,28 @@ function readTree(columns, drafted) {
 }
 
 // The token that a round commits at a position under a judgement: a kept drafted one, or behind them the target's own.
-const committedAt = (round, position, judged) => (position < judged.kept ? round.drafted[position] : round.choice[position]);
+export const committedAt = (round, position, judged) => (position < judged.kept ? round.drafted[position] : round.choice[position]);
 
 // How many tokens were refused, of counts by verdict.
-const refusedIn = (counts) =>
+export const refusedIn = (counts) =>
   Object.entries(counts).reduce((sum, [verdict, count]) => sum + (verdict.startsWith("rejected") ? count : 0), 0);
 
 // Whether what PEARL's draft made ahead stands: all of the draft kept, and the first token ahead the target's own.
-const goesOn = (round) => round.judged.cut === null && round.ahead[0] === round.choice[round.size];
+export const goesOn = (round) => round.judged.cut === null && round.ahead[0] === round.choice[round.size];
 
 // What stands at a position: a verdict, or for the target's own token `correction` or `bonus`.
-const kindAt = (judged, position) => (position === judged.kept ? judged.last : judged.verdicts[position]);
+export const kindAt = (judged, position) => (position === judged.kept ? judged.last : judged.verdicts[position]);
 
 // The mismatches of a round, from left to right, also those behind the cut.
-function disagreements(round) {
+export function disagreements(round) {
   const found = [];
   round.match.forEach((match, position) => { if (!match) found.push(position); });
   return found;
 }
 
 // How far behind a position the next mismatch follows; undefined where none does.
-const nextMismatch = (round, position) => {
+export const nextMismatch = (round, position) => {
   const next = round.match.indexOf(false, position + 1);
   return next < 0 ? undefined : next - position;
 };
 
-// How many tokens behind a mismatch must match, in either counting.
-const following = (settings) => (settings.window_includes_mismatch ? Math.max(0, settings.window - 1) : settings.window);
