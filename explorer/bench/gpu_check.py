@@ -125,6 +125,7 @@ def forms(pair: Pair, prompts: Sequence[str], configs: dict[str, DecodeConfig]) 
 
 
 def difference_table(found: Sequence[DeviceDifference]) -> str:
+    """Runs in two places as a Markdown table."""
     head = ["prompt", "setting", "tokens", "first id that differs", "nats between the two likeliest there"]
     body = [
         [
@@ -140,6 +141,7 @@ def difference_table(found: Sequence[DeviceDifference]) -> str:
 
 
 def forms_table(lines: Sequence[Forms], fixed: str) -> str:
+    """Both forms of the draft as a Markdown table; fixed: what to call the second."""
     head = ["setting", "same ids", "eager, ms per drafted token", f"{fixed}, ms per drafted token", f"{fixed} / eager"]
     body = [
         [

@@ -115,6 +115,7 @@ class Timing:
 
     @property
     def best(self) -> float:
+        """Seconds of the faster form."""
         return min(self.eager, self.fixed)
 
 

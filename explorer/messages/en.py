@@ -2,6 +2,7 @@
 
 MESSAGES = {
     "prompt.empty": "the prompt is empty: type at least one word",
+    "pair.lacks": "{reason} ({pair} has none; there is one for: {pairs})",
     # What cannot go together (explorer/conflicts.py).
     "conflict.empty_window": "Window W must be at least 1 when the window includes the mismatch",
     "conflict.greedy_rule": "Rule {rule} is defined for greedy decoding only: set the temperature to 0, or choose fly or exact",
@@ -35,4 +36,10 @@ MESSAGES = {
     "conflict.sweep_phrase_drafter": "many settings at once share rounds, so none may depend on earlier ones as the drafter model+phrases does",
     "conflict.replay_rule": "a replay judges recorded drafts again: its rule must be exact or a loose one",
     "conflict.sweep_pearl": "many settings at once share rounds, so none may depend on earlier ones as schedule pearl does",
+    "training.other_settings": "{folder} was begun with other settings or weights ({file}): use the same or another folder",
+    "training.no_collection": "{folder} holds no settings.json: it is not the folder of a collection. Run the step collect (or generate) first",
+    "training.settings_damaged": "{file} is damaged ({reason}): delete it, and collect again with the same settings",
+    "training.shard_damaged": "{file} is damaged ({reason}): delete it, and collect again what is missing",
+    "training.checkpoint_damaged": "{file} is damaged ({reason}): delete it to begin anew",
+    "training.other_recipe": "{file} was made with another recipe or other data: name another folder to start anew",
 }

@@ -2,6 +2,7 @@
 
 MESSAGES = {
     "prompt.empty": "프롬프트가 비어 있습니다. 한 단어 이상 입력하세요",
+    "pair.lacks": "{reason} ({pair}에는 없음, 있는 것: {pairs})",
     # What cannot go together (explorer/conflicts.py).
     "conflict.empty_window": "윈도우에 불일치를 포함하면 윈도우 W는 1 이상이어야 합니다",
     "conflict.greedy_rule": "규칙 {rule}: 그리디 디코딩에만 정의되어 있습니다. 온도를 0으로 하거나 fly 또는 exact를 고르세요",
@@ -35,4 +36,10 @@ MESSAGES = {
     "conflict.sweep_phrase_drafter": "여러 설정은 라운드를 함께 쓰므로 앞선 라운드에 따라 달라지면 안 되는데, 초안 생성기 model+phrases는 달라집니다",
     "conflict.replay_rule": "기록된 초안을 다시 판정하므로 규칙은 exact나 느슨한 규칙이어야 합니다",
     "conflict.sweep_pearl": "여러 설정은 라운드를 함께 쓰므로 앞선 라운드에 따라 달라지면 안 되는데, 진행 방식 pearl은 달라집니다",
+    "training.other_settings": "{folder}: 다른 설정이나 가중치로 시작한 폴더입니다({file}). 같은 설정을 쓰거나 다른 폴더를 지정하세요",
+    "training.no_collection": "{folder}: settings.json이 없습니다. 수집 폴더가 아닙니다. 먼저 collect(또는 generate) 단계를 실행하세요",
+    "training.settings_damaged": "{file}: 파일이 손상되었습니다({reason}). 삭제하고 같은 설정으로 다시 수집하세요",
+    "training.shard_damaged": "{file}: 파일이 손상되었습니다({reason}). 삭제하고 빠진 것을 다시 수집하세요",
+    "training.checkpoint_damaged": "{file}: 파일이 손상되었습니다({reason}). 처음부터 시작하려면 삭제하세요",
+    "training.other_recipe": "{file}: 다른 학습 설정이나 데이터로 만든 파일입니다. 처음부터 시작하려면 다른 폴더를 지정하세요",
 }

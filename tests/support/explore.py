@@ -15,6 +15,7 @@ class ExploreHandlers:
     def __init__(self, backend, recorded=(), local_folders=False):
         self.backend = backend
         self.reader = RequestReader(backend, local_folders)
+        self.offers = self.reader.offers
         choices = RunChoices(recorded)
         runs, opening = RunHandlers(backend, self.reader, choices), OpenHandlers(self.reader, choices)
         self.prepare, self.run, self.stop = runs.prepare, runs.run, runs.stop

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from explorer.config import DecodeConfig
+from explorer.conflicts import EVERYTHING, Offers
 from explorer.engine.turns import in_turn
 from explorer.errors import UserError
 from explorer.sweep.record import Measured, Pass, PromptRuns, run_of
@@ -133,9 +134,7 @@ class ScriptedKnownPair:
     title: str = "Scripted pair"
     is_here: bool = True
     is_embedded: bool = True
-    has_pacer_layer: bool = False
-    has_judge_head: bool = False
-    head: None = None
+    offers: Offers = EVERYTHING
     cross_tokenizer: bool = False
     download_gb: float | None = 0.1
     suits: str = "any CPU"
@@ -182,12 +181,14 @@ class ScriptedBackend:
     warm_up = Backend.warm_up
     provenance = Backend.provenance
 
-    def __init__(self, script: Script, missing: str = ""):
-        self.script, self.missing = script, missing
+    def __init__(self, script: Script, missing: str = "", offers: Offers = EVERYTHING):
+        """offers: what its pair has."""
+        self.script, self.missing, self.offers = script, missing, offers
         self.closed = 0  # runs whose iterator was closed
 
     def pairs(self):
-        return (ScriptedKnownPair(), ScriptedKnownPair("absent", "Absent pair", is_here=False, is_embedded=False))
+        mine = ScriptedKnownPair(offers=self.offers)
+        return (mine, ScriptedKnownPair("absent", "Absent pair", is_here=False, is_embedded=False))
 
     def load(self, name: str):
         yield "reading the script"

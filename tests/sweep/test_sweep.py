@@ -22,7 +22,7 @@ from explorer.prompts import HELD_OUT, PromptItem, read_prompts
 from explorer.sweep.points import points_of
 from explorer.sweep.record import Sweep
 from explorer.sweep.runner import run_again, sweep_points, sweep_prompts, tasks
-from explorer.training.pacer.train import Recipe
+from explorer.training.pacer.train import LayerRecipe
 
 ROOT = Path(__file__).parents[2]
 ITEMS = (
@@ -195,7 +195,7 @@ def test_a_trained_layer_steers_a_sweep(arguments, make_pair, tmp_path, capsys):
     """Its own settings unless others are named; without a layer the policy is refused."""
     layer = PreVerificationLayer.beside(make_pair("llama").oracle_draft)
     card = Card("tiny", {}, {"target": "float32", "draft": "float32"}, layer.shape, Rule("fly", 0.05, 3, "normalized"),
-                {}, Recipe().numbers, {}, {"fly": Choice(0.0, 1.1, 3, 6)})  # fmt: skip
+                {}, LayerRecipe().numbers, {}, {"fly": Choice(0.0, 1.1, 3, 6)})  # fmt: skip
     save(tmp_path / "layer", layer, card)
     few = [*arguments, "--limit", "1", "--length", "pacer"]
     assert main([*few, "--block-size", "2", "--pacer-layer", str(tmp_path / "layer")]) == 0

@@ -110,8 +110,8 @@ def test_the_rule_says_the_same_natively_and_linked(golden):
       import {{ readFileSync }} from "node:fs";
       import * as native from "./twins/verdicts.js";
       const data = JSON.parse(readFileSync(0, "utf8")), linked = {linked("twins/verdicts.js", given())};
-      process.stdout.write(JSON.stringify([native, linked].map((rules) => data.map(({{ match, entropy, protected: stops, includes_mismatch, ...rest }}) =>
-        rules.judge(match, entropy, {{ ...rest, window_includes_mismatch: includes_mismatch ?? false }}, stops)))));
+      process.stdout.write(JSON.stringify([native, linked].map((rules) => data.map(({{ match, entropy, protected: stops, includes_mismatch, ...settings }}) =>
+        rules.judgeEvidence({{ match, entropy, protected: stops }}, {{ ...settings, window_includes_mismatch: includes_mismatch ?? false }})))));
     """
     native, ours = run_node(program, cases)
     assert native == ours == [case["expected"] for case in golden]

@@ -10,6 +10,7 @@ from explore import ExploreHandlers
 from scripted import STORY, Script, ScriptedBackend, Step, make_trace
 
 from explorer.config import PRESETS
+from explorer.conflicts import Offers
 from explorer.trace import Trace
 from explorer.ui import streams
 from explorer.ui.coupling import LOOSE_KNOBS
@@ -256,20 +257,29 @@ def test_a_rerun_takes_the_prompt_of_the_view_and_a_pair_of_this_machine(handler
     assert handlers.prompt_and_pair(SimpleNamespace(prompt=3, pair="absent")) == [gr.skip(), "scripted"]
 
 
-def test_a_policy_without_its_layer_is_refused_before_anything_is_cleared(handlers, backend):
+@pytest.fixture
+def bare():
+    """Of a pair that ships nothing."""
+    return ExploreHandlers(ScriptedBackend(STORY, offers=Offers(pacer_layer=False, head=False, judge_head=False)))
+
+
+def test_a_policy_without_its_layer_is_refused_before_anything_is_cleared(bare):
     """The run on show was wiped, models were loaded, and only then came the refusal."""
     session = ExploreSession(shown="before")
     form = ["Hello", "scripted", False, *(("pacer" if k.name == "length" else k.default) for k in page_knobs())]
-    with pytest.raises(gr.Error, match="none ships for Scripted pair"):
-        handlers.prepare(session, *form)
+    with pytest.raises(gr.Error, match="PACER layer .*Scripted pair has none; there is one for: Absent pair"):
+        bare.prepare(session, *form)
     assert session.shown == "before"
 
 
-def test_notes_say_what_is_unusual_or_wrong():
+def test_notes_say_what_is_unusual_or_wrong(handlers, bare):
     values = {knob.name: knob.default for knob in page_knobs()}
-    assert notes_html(*values.values()) == ""
-    assert "nothing can be deferred" in notes_html(*(values | {"window": 8}).values())
-    assert "Theta must be" in notes_html(*(values | {"theta": None}).values())
+    offers = handlers.offers
+    assert notes_html(offers, "scripted", *values.values()) == ""
+    assert "nothing can be deferred" in notes_html(offers, "scripted", *(values | {"window": 8}).values())
+    assert "PACER layer" in notes_html(bare.offers, "scripted", *(values | {"length": "pacer"}).values())
+    assert notes_html(offers, "typed,pair", *(values | {"length": "pacer"}).values()) == "", "nobody knows yet"
+    assert "Theta must be" in notes_html(offers, "scripted", *(values | {"theta": None}).values())
 
 
 def opened(text, name="f.json"):

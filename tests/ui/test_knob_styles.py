@@ -40,7 +40,9 @@ def test_scripts_know_which_knobs_have_an_effect():
         {**{name: knob.default for name, knob in KNOBS.items()}, "rule": rule, "length": length, "temperature": warm, "phrases": phrases}
         for rule, length, warm, phrases in product(("autoregressive", "exact", "fly", "kl"), ("fixed", "pacer"), (0, 0.5), (0, 2))
     ]  # fmt: skip
-    said = run_script("data.map((config) => Object.keys(NEEDS).filter((name) => matters(config, name)))", cases)
+    said = run_script(
+        "data.map((config) => Object.keys(RELEVANT_WHEN).filter((name) => isRelevant(config, name)))", cases
+    )
     for config, names in zip(cases, said, strict=True):
         assert ("theta" in names) == (config["rule"] == "fly")
         assert ("kl_limit" in names) == (config["rule"] == "kl")

@@ -32,6 +32,7 @@ class TextSide:
         self.start: list[int] = list(tokenizer("").input_ids)  # what it puts before every text
 
     def bytes_of(self, ids: Sequence[int]) -> bytes:
+        """What ids spell, one after another."""
         return b"".join(self._vocabulary[token] for token in ids)
 
     def size(self, token: int) -> int:

@@ -43,6 +43,7 @@ class PhraseDrafter(ModelDrafter):
         self._window: list[list[int]] = []  # [length][W]: level 0 stands on the next W positions
 
     def extend(self, draft: Draft, sequence: list[int], count: int, score: Score | None = None) -> None:
+        """As Drafter.extend; each forward also refines the window by one level and adds W phrases to the pool."""
         wanted = len(draft) + count
         states, probs = [], []
         while len(draft) < wanted and not draft.ended:

@@ -11,7 +11,7 @@ from itertools import takewhile
 
 from explorer.trace import Branch
 
-ROOM = 20  # phrases kept for one token, the newest: W of the released defaults
+ROOM = 20  # phrases held for one token, the newest: W of the released defaults
 SHORTEST = 2  # tokens of an agreeing piece of a tail that are worth a phrase
 
 Phrase = tuple[int, ...]

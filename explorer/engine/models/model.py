@@ -69,6 +69,7 @@ class LanguageModel:
 
     @property
     def dtype_name(self) -> str:
+        """What a record calls the number format of the weights."""
         return str(self.model.dtype).removeprefix("torch.")
 
     @property

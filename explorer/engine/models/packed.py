@@ -68,7 +68,7 @@ class Int8Linear:
 
     The kernel has one activation scale per call, which would couple the rows of a call: one large row costs all others
     their digits. So several rows are first brought to a largest entry of 1, with one more row that pins the range. On the
-    default pair this costs a few per cent per call and gains 5 to 20 % kept tokens, most of them through a better prefill.
+    default pair this costs a few per cent per call and gains 5 to 20 % accepted tokens, most of them through a better prefill.
     """
 
     dtype_name = "int8"
@@ -260,6 +260,7 @@ class PackedModel:
 
     @property
     def dtype_name(self) -> str:
+        """What a record calls the form of the weights."""
         body, head = (linear.dtype_name for linear in (self.layers[0].qkv, self.head))
         return f"{body} packed" if body == head else f"{body} packed, head {head}"
 

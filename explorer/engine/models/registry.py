@@ -50,6 +50,7 @@ class KnownPair:
 
     @property
     def sides(self) -> dict[str, Reference]:
+        """All weights of the pair: `target`, `draft` and maybe `head`."""
         return {"target": self.target, "draft": self.draft} | ({"head": self.head} if self.head else {})
 
     @property

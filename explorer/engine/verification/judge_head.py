@@ -47,6 +47,7 @@ class JudgeHead:
         self.weight, self.bias = weight, bias
 
     def to(self, device: torch.device) -> JudgeHead:
+        """The same head on a device."""
         return JudgeHead(self.weight.to(device), self.bias.to(device))
 
     def scores(self, states: Tensor) -> Tensor:

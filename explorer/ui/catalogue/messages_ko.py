@@ -68,9 +68,6 @@ MESSAGES = {
 
 # Templates that stand in texts.py, by their names there.
 NAMED = {
-    "NO_PACER_LAYER": "이 길이 정책에는 그 모델 쌍으로 학습한 PACER 층이 필요한데 {pair}에는 없습니다(있는 것: {pairs}). 다른 길이 정책을 고르거나 학습 탭에서 층을 학습하세요",
-    "NO_JUDGE_HEAD": "판정 헤드는 목표 모델에 맞춰 만드는데 {pair}에는 없습니다(있는 것: {pairs}). 다른 규칙이나 모델 쌍을 고르세요",
-    "NO_HEAD": "EAGLE-3 헤드는 목표 모델에 맞춰 만드는데 {pair}에는 없습니다(있는 것: {pairs}). 모델 쌍에 TARGET,HEAD를 입력하거나 다른 초안 생성기를 고르세요",
     "TYPED_MISSING": "이 컴퓨터에 없음: {name}. `hf download`로 받거나 목록에서 고르세요",
     "TYPED_TOO_LONG": "모델 쌍의 이름은 최대 {limit}자입니다",
     "PROMPT_TOO_LONG": "프롬프트가 {size}자입니다. 이 페이지는 {limit}자까지 받습니다. 줄여 주세요",

@@ -18,6 +18,7 @@ from explorer.ui.jobs import Job
 from explorer.ui.known_paces import KnownPaces
 from explorer.ui.messages import told, words
 from explorer.ui.notices import note, refusal
+from explorer.ui.offers import PairOffers
 from explorer.ui.streams import run_buttons, stream
 
 
@@ -27,6 +28,7 @@ class CompareHandlers:
     def __init__(self, backend: Backend, paces: KnownPaces | None = None):
         self._backend = backend
         self._titles = {pair.name: pair.title for pair in backend.pairs()}
+        self._offers = PairOffers(backend.pairs())
         self._paces = paces or KnownPaces()
 
     def expected(self, *settings: Any) -> str:
@@ -75,4 +77,4 @@ class CompareHandlers:
         return gr.update(interactive=False)
 
     def _read(self, *form: Any) -> ComparisonRequest:
-        return read_comparison(tuple(self._titles), *form)
+        return read_comparison(self._offers, *form)

@@ -14,7 +14,7 @@ from explorer.ui.catalogue import ko as texts_ko
 from explorer.ui.compare.handlers import CompareHandlers
 from explorer.ui.compare.request import CompareSession, side_knobs
 from explorer.ui.controls import ExploreControls, control, heading, pair_control, preset_control, prompt_control
-from explorer.ui.coupling import couple_controls
+from explorer.ui.coupling import couple_controls, tell_pair
 from explorer.ui.events import AT_ONCE, MODEL, QUIET, SCRIPT
 from explorer.ui.known_paces import KnownPaces
 from explorer.ui.languages import say
@@ -66,6 +66,7 @@ def compare_tab(backend: Backend, explore: ExploreControls, paces: KnownPaces) -
         expected = gr.HTML("", elem_id="compare-expected", elem_classes="tab-note")
         view = gr.HTML("", html_template="", js_on_load=script(), apply_default_css=False, elem_id="compare-view")
 
+        tell_pair(pair, "#compare-sides .compare-side")
         settings = [pair, budget, raw, *sides["a"], *sides["b"]]
         form = [session, prompt, *settings]
         outputs = [view, run, stop]

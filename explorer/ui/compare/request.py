@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Any
 
 from explorer.config import ConfigError, DecodeConfig, Knob
 from explorer.ui.forms import check_pair, check_prompt, config_of
 from explorer.ui.jobs import PageSession
+from explorer.ui.offers import PairOffers
 from explorer.ui.scripts import page_knobs
 
 COMMON = ("max_new_tokens", "raw_prompt")  # what both sides share
@@ -35,7 +35,7 @@ def side_knobs() -> tuple[Knob, ...]:
 
 
 def read_comparison(
-    pairs: Collection[str], prompt: Any, pair: Any, budget: Any, raw: Any, *values: Any
+    pairs: PairOffers, prompt: Any, pair: Any, budget: Any, raw: Any, *values: Any
 ) -> ComparisonRequest:
     """The form as typed values: those of side A, then of side B, in the order of side_knobs(); an error names its side."""
     check_prompt(prompt)
@@ -46,7 +46,9 @@ def read_comparison(
     for side, mine in zip("AB", (values[: len(names)], values[len(names) :]), strict=True):
         settings = defaults | dict(zip(names, mine, strict=True)) | {"max_new_tokens": budget, "raw_prompt": raw}
         try:
-            configs.append(config_of(settings))
+            config = config_of(settings)
+            pairs.check(config, pair)
+            configs.append(config)
         except ConfigError as error:
             raise ConfigError(f"{side}: {error}") from None
     return ComparisonRequest(prompt, pair, (replace(configs[0], rule="autoregressive"), *configs))

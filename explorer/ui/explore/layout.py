@@ -13,7 +13,7 @@ from explorer.config import PRESETS, RULE_KNOBS
 from explorer.ui import knob_styles
 from explorer.ui.backend import Backend
 from explorer.ui.controls import ExploreControls, prompt_control
-from explorer.ui.coupling import couple_controls
+from explorer.ui.coupling import couple_controls, tell_pair
 from explorer.ui.events import AT_ONCE, MODEL, QUIET, SCRIPT
 from explorer.ui.explore.handlers import RunHandlers
 from explorer.ui.explore.opening import OpenHandlers
@@ -22,6 +22,7 @@ from explorer.ui.explore.run_choices import RunChoices
 from explorer.ui.explore.session import ExploreSession
 from explorer.ui.explore.settings import Settings, notes_html, settings_rail
 from explorer.ui.languages import examples, say
+from explorer.ui.offers import PairOffers
 from explorer.ui.recordings import Recording
 from explorer.ui.runview import run_view
 from explorer.ui.tabs import CHOSEN
@@ -83,7 +84,9 @@ def explore_tab(
                     visible=bool(recorded),
                     elem_id="recordings",
                 )
-                view = run_view(opened.text if opened else "", list(runs.recorded), reader.pairs)
+                view = run_view(
+                    opened.text if opened else "", list(runs.recorded), reader.offers.table(), settings.pair.value
+                )
                 with gr.Accordion(say("CHARTS_LABEL"), open=False, elem_id="charts") as charts:
                     plot = gr.Plot(show_label=False, elem_id="plot")
                 # The whole record of the run on show; the view's menu presses it.
@@ -93,7 +96,7 @@ def explore_tab(
         opening = OpenHandlers(reader, runs)
         _connect_runs(parts, RunHandlers(backend, reader, runs), opening)
         _connect_opening(parts, opening, views)
-        _connect_settings(parts)
+        _connect_settings(parts, reader.offers)
     return ExploreControls(prompt, settings.pair, settings.controls, settings.readiness)
 
 
@@ -152,9 +155,13 @@ def _connect_opening(parts: _Parts, handlers: OpenHandlers, views: gr.Tabs) -> N
     view.tab(None, None, [views], js=CHOSEN, **SCRIPT)
 
 
-def _connect_settings(parts: _Parts) -> None:
-    """Controls that the view hears of, and that it sets."""
+def _connect_settings(parts: _Parts, offers: PairOffers) -> None:
+    """Controls that the view hears of, and that it sets. offers: what each pair can do."""
     settings, view, knobs = parts.settings, parts.view, parts.settings.knobs
+
+    def notes(pair: Any, *values: Any) -> str:
+        return notes_html(offers, pair, *values)
+
     configured: list[Any] = [settings.pair, *knobs]
     view.configured(None, configured, configured, js=_CONFIGURED, **SCRIPT)
     presets = json.dumps({name: preset.settings for name, preset in PRESETS.items()})
@@ -162,4 +169,5 @@ def _connect_settings(parts: _Parts) -> None:
     gr.on([component.change for component in knobs], None, knobs, [settings.preset], js=tell, **SCRIPT)
     couple_controls(settings.controls, settings.preset)
     view.wanted(None, None, [settings.controls[name] for name in RULE_KNOBS], js=_WANTED, **SCRIPT)
-    view.settled(notes_html, knobs, [settings.notes], queue=False, **QUIET)
+    tell_pair(settings.pair, "#settings")
+    view.settled(notes, configured, [settings.notes], queue=False, **QUIET)

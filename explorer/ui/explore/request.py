@@ -9,9 +9,9 @@ from explorer.config import DecodeConfig
 from explorer.engine.models.registry import KnownPair
 from explorer.errors import UserError
 from explorer.ui.backend import Backend, ready_pairs
-from explorer.ui.catalogue import en as texts
 from explorer.ui.explore.typed_pair import title_of_typed, typed_pair
 from explorer.ui.forms import check_pair, check_prompt, config_of
+from explorer.ui.offers import PairOffers
 from explorer.ui.scripts import page_knobs
 
 
@@ -36,9 +36,7 @@ class RequestReader:
         self._types_pairs, self._local_folders = backend.takes_typed_pairs, local_folders
         self.titles = {pair.name: pair.title for pair in known}
         self.ready = ready_pairs(backend)
-        self._with_layer = [pair.name for pair in known if pair.has_pacer_layer]
-        self._with_head = [pair.name for pair in known if pair.head]
-        self._with_judge = [pair.name for pair in known if pair.has_judge_head]
+        self.offers = PairOffers(known)
         self._crossed = [pair.name for pair in known if pair.cross_tokenizer]
 
     @property
@@ -54,12 +52,10 @@ class RequestReader:
         config = config_of({knob.name: value for knob, value in zip(page_knobs(), values, strict=True)})
         title = title_of_typed(typed) if typed else self.titles[pair]
         crossed = typed.cross_tokenizer if typed else pair in self._crossed
-        if config.needs_layer and pair not in self._with_layer:
-            raise UserError(texts.NO_PACER_LAYER.format(pair=title, pairs=self._names(self._with_layer)))
-        if config.drafts and config.drafter == "features" and not typed and pair not in self._with_head:
-            raise UserError(texts.NO_HEAD.format(pair=title, pairs=self._names(self._with_head)))
-        if config.rule == "judge" and not typed and pair not in self._with_judge:
-            raise UserError(texts.NO_JUDGE_HEAD.format(pair=title, pairs=self._names(self._with_judge)))
+        if typed:
+            config.check_with(typed.offers)
+        else:
+            self.offers.check(config, pair)
         return RunRequest(prompt, pair, bool(baseline), config, title, crossed)
 
     def runnable_pair(self, name: Any) -> str:
@@ -78,6 +74,3 @@ class RequestReader:
         if self._types_pairs and isinstance(pair, str) and "," in pair and pair not in self.titles:
             return typed_pair(pair, self._local_folders)
         return None
-
-    def _names(self, pairs: list[str]) -> str:
-        return ", ".join(self.titles[name] for name in pairs) or "none"

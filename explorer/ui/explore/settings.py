@@ -16,6 +16,7 @@ from explorer.ui.forms import config_of
 from explorer.ui.languages import say
 from explorer.ui.messages import told
 from explorer.ui.notices import note
+from explorer.ui.offers import PairOffers
 from explorer.ui.recordings import Recording
 from explorer.ui.scripts import page_knobs
 from explorer.ui.warmup import readiness_html
@@ -77,10 +78,11 @@ def preset_of(*values: Any) -> str:
     return next((name for name, preset in PRESETS.items() if preset.settings == settings), "")
 
 
-def notes_html(*values: Any) -> str:
-    """What is unusual or wrong about the settings as they stand; empty where nothing is. Our own text, escaped."""
+def notes_html(offers: PairOffers, pair: Any, *values: Any) -> str:
+    """What is unusual or wrong about the settings as they stand, for this pair; empty where nothing is. HTML, escaped."""
     try:
-        notes, tone = config_of({knob.name: value for knob, value in zip(page_knobs(), values)}).notes, "note"
+        config = config_of({knob.name: value for knob, value in zip(page_knobs(), values)})
+        offers.check(config, pair)
     except UserError as error:
-        notes, tone = (str(error),), "note wrong"
-    return "".join(note(told(text), tone) for text in notes)
+        return note(told(str(error)), "note wrong")
+    return "".join(note(told(one), "note") for one in config.notes)

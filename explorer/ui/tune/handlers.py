@@ -23,6 +23,7 @@ from explorer.ui.known_paces import KnownPaces
 from explorer.ui.limits import UPLOAD_LIMIT
 from explorer.ui.messages import told, words
 from explorer.ui.notices import note, refusal
+from explorer.ui.offers import PairOffers
 from explorer.ui.streams import run_buttons, stream
 from explorer.ui.tune.plan import read_limit, read_plan
 from explorer.ui.tune.session import SweepResults, SweepTask, TuneSession, job_of
@@ -36,12 +37,13 @@ class TuneHandlers:
     def __init__(self, backend: Backend, paces: KnownPaces | None = None):
         self._backend = backend
         self._titles = {pair.name: pair.title for pair in backend.pairs()}
+        self._offers = PairOffers(backend.pairs())
         self._paces = paces or KnownPaces()
 
     def expected(self, *form: Any) -> str:
         """What the form asks for and how long that will take, or what is wrong with it; our own text, escaped."""
         try:
-            plan = read_plan(tuple(self._titles), *form)
+            plan = read_plan(self._offers, *form)
         except UserError as error:
             return note(told(str(error)), "note wrong")
         said = words().TUNE_EXPECTED
@@ -65,7 +67,7 @@ class TuneHandlers:
         """At once: refuse a bad form, else clear the view."""
         try:
             limit = read_limit(nats, lost)
-            plan = read_plan(tuple(self._titles), *form)
+            plan = read_plan(self._offers, *form)
             points = self._backend.points(plan.base, plan.thetas, plan.windows, plan.lengths)
         except UserError as error:
             raise refusal(error) from None

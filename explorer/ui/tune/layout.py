@@ -14,6 +14,7 @@ from explorer.ui.backend import Backend
 from explorer.ui.catalogue import en as texts
 from explorer.ui.catalogue import ko as texts_ko
 from explorer.ui.controls import ExploreControls, control, heading, pair_control
+from explorer.ui.coupling import tell_pair
 from explorer.ui.events import AT_ONCE, LIVE, MODEL, QUIET
 from explorer.ui.known_paces import KnownPaces
 from explorer.ui.languages import say
@@ -119,7 +120,8 @@ def _form(backend: Backend) -> _Form:
     budget = gr.Slider(
         8, plan.MAX_BUDGET, value=plan.DEFAULT_BUDGET, step=8, label=say("TUNE_BUDGET"), elem_id="tune-budget"
     )
-    with gr.Accordion(say("TUNE_MORE"), open=False, elem_classes="plain-accordion"):
+    tell_pair(pair, ".sweep-knobs")
+    with gr.Accordion(say("TUNE_MORE"), open=False, elem_classes=["plain-accordion", "sweep-knobs"]):
         more = [
             control(table[name], getattr(DecodeConfig(), name), prefix="tune")
             for name in ("drafter", "length", "window_includes_mismatch")

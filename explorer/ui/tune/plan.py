@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,6 +13,7 @@ from explorer.sweep.points import Limit
 from explorer.ui.catalogue import en as texts
 from explorer.ui.forms import check_length, check_pair, config_of
 from explorer.ui.limits import UPLOAD_LIMIT
+from explorer.ui.offers import PairOffers
 from explorer.ui.scripts import page_knobs
 
 # Of a sweep on the page; the command line has no limits.
@@ -41,7 +42,7 @@ class SweepPlan:
 
 
 def read_plan(
-    pairs: Collection[str],
+    pairs: PairOffers,
     pair: Any,
     source: Any,
     count: Any,
@@ -54,7 +55,7 @@ def read_plan(
     *rest: Any,
 ) -> SweepPlan:
     """The Tune form as typed values; raises a UserError that says what is wrong. rest: drafter, length policy, counting."""
-    check_pair(pair, pairs)
+    check_pair(pair, tuple(pairs))
     drafter, policy, includes = rest
     swept = {name: _numbers(name, value) for name, value in zip(SWEPT, (thetas, windows, lengths))}
     if len(swept["draft_length"]) > MAX_LENGTHS:
@@ -69,7 +70,7 @@ def read_plan(
     if plan.cells > MAX_POINTS:
         raise UserError(texts.TUNE_TOO_MANY_POINTS.format(points=plan.cells, limit=MAX_POINTS))
     for window in plan.windows:
-        replace(base, window=window)  # refuses a combination that no run may have
+        pairs.check(replace(base, window=window), pair, "sweep")
     return plan
 
 

@@ -9,7 +9,7 @@ import { makeReader, makeStatus } from "../core/progress.js";
 import { dataTable } from "../core/tables.js";
 import { PHASES, RULES } from "../given/constants.js";
 import { TEXT } from "../given/texts.js";
-import { matters } from "../twins/config.js";
+import { isRelevant } from "../twins/config.js";
 import { relaxes } from "../twins/verdicts.js";
 import { kindAt, newRun, readEvent } from "../twins/wire.js";
 
@@ -105,7 +105,7 @@ export function mount({ element, props, watch }) {
   function addRound(mine, round) {
     mine.spans ??= [];
     for (const { position, text, hex, stop } of mine.run.tokens.slice(round.first)) {
-      const kind = mine.run.head.config.rule === "autoregressive" ? "exact" : kindAt(round.judged, position);
+      const kind = mine.run.head.config.rule === "autoregressive" ? "exact" : kindAt(round.judgement, position);
       const space = text.length > 1 && text.startsWith(" ") ? " " : "";
       const span = make("span", `tok ${kind}`, ...glyphs(text.slice(space.length)));
       if (stop !== null) { span.classList.add("end"); span.dataset.label = visible(stop); }
@@ -178,8 +178,8 @@ export function mount({ element, props, watch }) {
       ...Object.keys(TEXT.summary.counts).filter((name) => shown.some((end) => end.summary.counts[name])).map((name) => [TEXT.summary.counts[name], of((s) => String(s.counts[name] ?? 0))]),
     ];
     const [, a, b] = head.configs;
-    const differing = KNOBS.filter((name) => a[name] !== b[name] && (matters(a, name) || matters(b, name)));
-    const settings = differing.map((name) => [TEXT.knobs[name], ["", ...[a, b].map((config) => (matters(config, name) ? knobValue(name, config[name]) : "–"))]]);
+    const differing = KNOBS.filter((name) => a[name] !== b[name] && (isRelevant(a, name) || isRelevant(b, name)));
+    const settings = differing.map((name) => [TEXT.knobs[name], ["", ...[a, b].map((config) => (isRelevant(config, name) ? knobValue(name, config[name]) : "–"))]]);
     const most = Math.max(...shown.map((end) => totalOf(end.summary.seconds)));
     figuresPart.replaceChildren(
       make("h3", "", words.title),

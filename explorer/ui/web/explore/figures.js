@@ -6,11 +6,11 @@ import { disagreements } from "../twins/wire.js";
 // agreeing furthest, so its tokens say nothing of acceptance and are left out.
 export function acceptanceByPosition(rounds) {
   const positions = [];
-  for (const { size, fromPool, judged } of rounds) {
-    for (let j = 0; j < size - fromPool && j <= judged.kept; j++) {
+  for (const { size, fromPool, judgement } of rounds) {
+    for (let j = 0; j < size - fromPool && j <= judgement.kept; j++) {
       positions[j] ??= { reached: 0, kept: 0 };
       positions[j].reached += 1;
-      if (j < judged.kept) positions[j].kept += 1;
+      if (j < judgement.kept) positions[j].kept += 1;
     }
   }
   return positions.map((at) => ({ ...at, rounds: rounds.length }));
@@ -25,9 +25,9 @@ export function lengthsOfRounds(rounds) {
 }
 
 // Every mismatch of a run under a judgement of its rounds: {round, position, entropy by measure, verdict}.
-export function allDisagreements(run, judgedOf) {
+export function allDisagreements(run, judgementOf) {
   return run.rounds.flatMap((round) => {
-    const { verdicts } = judgedOf(round);
+    const { verdicts } = judgementOf(round);
     return disagreements(round).map((position) => ({
       round: round.index, position, verdict: verdicts[position],
       normalized: round.entropy.normalized[position], top3: round.entropy.top3[position],

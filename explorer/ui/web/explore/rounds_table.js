@@ -47,7 +47,7 @@ export function makeRounds(onShow) {
 
   function row(run, round) {
     const { entropy: measure } = run.head.config;
-    const { judged, emitted } = round;
+    const { judgement, emitted } = round;
     const tokens = run.tokens.slice(round.first, round.first + emitted);
     const go = make("button", "round-link", String(round.index + 1));
     go.type = "button";
@@ -55,12 +55,12 @@ export function makeRounds(onShow) {
     go.setAttribute("aria-label", say(words.show, { round: round.index + 1 }));
     const header = make("th", "c-round", go);
     header.scope = "row";
-    const cut = judged.cut !== null && judged.cut < emitted ? short(round.entropy[measure][judged.cut]) : "–";
-    const text = make("td", "c-text", ...tokens.map((token) => make("span", kindAt(judged, token.position), ...(token.text ? [visible(token.text)] : []))));
-    const line = round.judged.verdicts.map((verdict) => LETTER_OF[verdict]).join("") + (judged.kept < emitted ? OWN_LETTER[judged.last] : "");
+    const cut = judgement.cut !== null && judgement.cut < emitted ? short(round.entropy[measure][judgement.cut]) : "–";
+    const text = make("td", "c-text", ...tokens.map((token) => make("span", kindAt(judgement, token.position), ...(token.text ? [visible(token.text)] : []))));
+    const line = round.judgement.verdicts.map((verdict) => LETTER_OF[verdict]).join("") + (judgement.kept < emitted ? OWN_LETTER[judgement.last] : "");
     const seconds = Object.values(round.seconds).reduce((sum, value) => sum + value, 0);
     return make("tr", "", header,
-      make("td", "c-drafted", String(round.size)), make("td", "c-kept", String(judged.kept)),
+      make("td", "c-drafted", String(round.size)), make("td", "c-kept", String(judgement.kept)),
       make("td", "c-verdicts", letters(line)), make("td", "c-entropy", cut), text, make("td", "c-seconds", number(seconds)));
   }
 

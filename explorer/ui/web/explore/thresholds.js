@@ -37,7 +37,7 @@ export function makeThresholds(settings) {
   includes.addEventListener("change", () => { now.window_includes_mismatch = includes.checked; tell(); });
   const nodes = { entropy: labelled("entropy", measure), ...Object.fromEntries(Object.entries(amounts).map(([name, { node }]) => [name, node])),
     window_includes_mismatch: labelled("window_includes_mismatch", includes) };
-  const root = make("section", "thresholds", labelled("rule", rule), ...Object.values(RULES).flatMap(({ knobs }) => knobs.map((name) => nodes[name])));
+  const root = make("section", "thresholds", labelled("rule", rule), ...Object.values(nodes));
   root.setAttribute("aria-label", words.title);
   root.hidden = settings.rule === "autoregressive"; // no drafts, nothing to judge
 

@@ -4,12 +4,12 @@ import { make, say } from "../core/dom.js";
 import { number } from "../core/numbers.js";
 import { cell } from "../core/tables.js";
 import { TEXT } from "../given/texts.js";
-import { matters } from "../twins/config.js";
-import { refusedIn } from "../twins/wire.js";
+import { isRelevant } from "../twins/config.js";
+import { rejectedIn } from "../twins/wire.js";
 import { LOOSENED, knobValue } from "./whatif.js";
 
 // Two real runs of one prompt, side by side. before, after: finished runs.
-export function makeCompare() {
+export function makeTwoRuns() {
   const words = TEXT.compare;
   const root = make("section", "compare");
   root.setAttribute("aria-label", words.title);
@@ -20,15 +20,15 @@ export function makeCompare() {
     const summary = (name, digits) => runs.map((run) => (run.end.summary[name] === null ? "–" : number(run.end.summary[name], digits)));
     const counted = (pick) => runs.map((run) => String(pick(run.end.summary.counts)));
     const knobs = Object.keys(after.head.config).filter((name) => String(before.head.config[name]) !== String(after.head.config[name]) && words.knobs[name]
-      && runs.some((run) => matters(run.head.config, name)));
+      && runs.some((run) => isRelevant(run.head.config, name)));
     const rows = [
       ...(before.end.provenance.pair === after.end.provenance.pair ? [] : [[words.pair, runs.map((run) => run.head.title)]]),
-      ...knobs.map((name) => [words.knobs[name], runs.map((run) => (matters(run.head.config, name) ? knobValue(name, run.head.config[name]) : "–"))]),
+      ...knobs.map((name) => [words.knobs[name], runs.map((run) => (isRelevant(run.head.config, name) ? knobValue(name, run.head.config[name]) : "–"))]),
       [words.tau, summary("tau", 2)], [words.kept, summary("kept_per_round", 2)], [words.speed, summary("speed", 1)],
       [words.tokens, runs.map((run) => String(run.end.summary.tokens))],
       ...LOOSENED.filter((kind) => kind === "deferred" || runs.some((run) => run.end.summary.counts[kind]))
         .map((kind) => [words[kind], counted((counts) => counts[kind] ?? 0)]),
-      [words.refused, counted(refusedIn)],
+      [words.refused, counted(rejectedIn)],
     ];
     const parting = after.tokens.findIndex((token, index) => token.text !== before.tokens[index]?.text);
     root.hidden = false;

@@ -6,7 +6,7 @@ import { number, short } from "../core/numbers.js";
 import { RULE_KNOBS } from "../given/constants.js";
 import { TEXT } from "../given/texts.js";
 import { addToSpan, newSpan, tauOf } from "../twins/replay.js";
-import { refusedIn } from "../twins/wire.js";
+import { rejectedIn } from "../twins/wire.js";
 
 // onRerun(), onReset().
 export function makeWhatIf({ onRerun, onReset }) {
@@ -31,14 +31,14 @@ export function makeWhatIf({ onRerun, onReset }) {
     if (drawn(run.head.run, run.rounds.length, refusal, again?.outcome)) return;
     if (!again) { verdict.textContent = words.refusals[refusal]; return; }
     const rounds = run.rounds.length;
-    verdict.replaceChildren(...fill(again.first === null ? words.same : again.first === rounds - 1 ? words.parts_last : words.parts,
-      { round: again.first + 1, rounds }), " ", ...lostAndGained(run, again));
+    verdict.replaceChildren(...fill(again.firstChange === null ? words.same : again.firstChange === rounds - 1 ? words.parts_last : words.parts,
+      { round: again.firstChange + 1, rounds }), " ", ...lostAndGained(run, again));
     const spanOfRecorded = (from, to) => {
       const span = newSpan();
-      run.rounds.slice(from, to).forEach((round) => addToSpan(span, round.judged.verdicts, round.emitted));
+      run.rounds.slice(from, to).forEach((round) => addToSpan(span, round.judgement.verdicts, round.emitted));
       return span;
     };
-    const split = again.first === null ? rounds : again.first + 1;
+    const split = again.firstChange === null ? rounds : again.firstChange + 1;
     figures.replaceChildren(
       spanFigures(say(split === 1 ? words.exact_one : words.exact, { to: split }), spanOfRecorded(0, split), again.exact),
       split < rounds ? spanFigures(say(words.counterfactual, { from: split + 1, to: rounds }), spanOfRecorded(split), again.counterfactual, "unsure") : "");
@@ -56,8 +56,8 @@ export function knobValue(name, value) {
 
 function lostAndGained(run, again) {
   let lost = 0, gained = 0, refused = 0;
-  again.rounds.forEach(({ judged }, index) => {
-    const difference = judged.kept - run.rounds[index].judged.kept;
+  again.rounds.forEach(({ after }, index) => {
+    const difference = after.kept - run.rounds[index].judgement.kept;
     if (difference > 0) gained += difference;
     else if (difference < 0) { lost -= difference; refused += 1; }
   });
@@ -73,6 +73,6 @@ function spanFigures(title, before, after, tone = "") {
     row(words.tau, number(tauOf(before)), number(tauOf(after))),
     ...LOOSENED.filter((kind) => kind === "deferred" || before.counts[kind] || after.counts[kind])
       .map((kind) => row(words[kind], String(before.counts[kind] ?? 0), String(after.counts[kind] ?? 0))),
-    row(words.refused, String(refusedIn(before.counts)), String(refusedIn(after.counts))));
+    row(words.refused, String(rejectedIn(before.counts)), String(rejectedIn(after.counts))));
 }
 

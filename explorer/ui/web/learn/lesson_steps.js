@@ -12,7 +12,7 @@
 //   answered  true where the learner says when to look at the answer; else it is looked at with every change
 //   check     (state) => {right, note, values}: whether the question is answered, and what to say about it
 //
-// state: {run, place, at, settings, judged(round), seen, answer}: the place looked up, the place on show, the settings in force,
+// state: {run, place, at, settings, judgementOf(round), seen, answer}: the place looked up, the place on show, the settings in force,
 // the judgement of a round under them, the rounds looked at since the step began, and the place that was given as the answer.
 
 import { following } from "../twins/verdicts.js";
@@ -26,8 +26,8 @@ const unsolved = (note, values = {}) => ({ right: false, note, values });
 // The first judged position where the draft said one text and the target another.
 function mismatchOf(run, draft, target) {
   for (const round of run.rounds) {
-    const position = round.match.findIndex((match, at) => !match && at <= round.judged.kept
-      && run.pieces[round.drafted[at]].text === draft && run.pieces[round.choice[at]].text === target);
+    const position = round.match.findIndex((match, at) => !match && at <= round.judgement.kept
+      && run.pieces[round.drafted[at]].text === draft && run.pieces[round.replacement[at]].text === target);
     if (position >= 0) return { round: round.index, position };
   }
   return null;
@@ -36,8 +36,8 @@ function mismatchOf(run, draft, target) {
 const beginning = (run) => (run.rounds.length ? { round: 0, position: 0 } : null);
 // The first round that was cut: where verification first shows.
 const firstCutOf = (run) => {
-  const round = run.rounds.find(({ judged }) => judged.cut !== null);
-  return round ? { round: round.index, position: round.judged.cut } : null;
+  const round = run.rounds.find(({ judgement }) => judgement.cut !== null);
+  return round ? { round: round.index, position: round.judgement.cut } : null;
 };
 // The beginning of the round with such a mismatch: a round to be judged from its first position.
 const roundOf = (draft, target) => (run) => {
@@ -45,11 +45,11 @@ const roundOf = (draft, target) => (run) => {
   return place && { round: place.round, position: 0 };
 };
 
-const verdictAt = ({ run, judged }, place) => judged(run.rounds[place.round]).verdicts[place.position];
+const verdictAt = ({ run, judgementOf }, place) => judgementOf(run.rounds[place.round]).verdicts[place.position];
 const thrownAway = (round, judgement) => round.size - judgement.kept;
 // The first round that drafted as many tokens as it may, and kept them all.
 const firstWhole = (run) => {
-  const round = run.rounds.find(({ size, judged }) => size === run.head.config.draft_length && judged.kept === size);
+  const round = run.rounds.find(({ size, judgement }) => size === run.head.config.draft_length && judgement.kept === size);
   return round ? { round: round.index, position: 0 } : null;
 };
 // The block at which a length policy ended the draft, undefined where none did.
@@ -68,8 +68,8 @@ export const LESSON = [
   {
     name: "verify", run: "06-explain-exact", parts: ["legend", "strip", "scrubber", "lanes"], controls: [],
     find: firstCutOf,
-    check({ run, at, judged }) {
-      const round = run.rounds[at.round], { kept } = judged(round);
+    check({ run, at, judgementOf }) {
+      const round = run.rounds[at.round], { kept } = judgementOf(round);
       const values = { round: at.round + 1, kept, size: round.size, committed: kept + 1 };
       return round.size && kept === round.size ? solved(values) : unsolved("cut", values);
     },
@@ -115,19 +115,19 @@ export const LESSON = [
   {
     name: "longer", run: "04-maths-released", parts: ["scrubber", "lanes", "summary"], controls: [],
     find: beginning,
-    check({ run, at, judged }) {
-      const most = Math.max(...run.rounds.map((round) => thrownAway(round, judged(round))));
-      const round = run.rounds[at.round], { kept } = judged(round);
-      const values = { round: at.round + 1, size: round.size, kept, wasted: thrownAway(round, judged(round)) };
+    check({ run, at, judgementOf }) {
+      const most = Math.max(...run.rounds.map((round) => thrownAway(round, judgementOf(round))));
+      const round = run.rounds[at.round], { kept } = judgementOf(round);
+      const values = { round: at.round + 1, size: round.size, kept, wasted: thrownAway(round, judgementOf(round)) };
       return values.wasted === most ? solved(values) : unsolved("less", values);
     },
   },
   {
     name: "pacer", run: "10-repeat-pacer", parts: ["scrubber", "lanes"], controls: [],
     find: firstWhole,
-    check({ run, at, judged }) {
-      const round = run.rounds[at.round], stopped = stoppedBy(round), values = { round: at.round + 1, size: round.size, kept: judged(round).kept };
-      const worst = Math.max(...run.rounds.map((one) => thrownAway(one, judged(one))));
+    check({ run, at, judgementOf }) {
+      const round = run.rounds[at.round], stopped = stoppedBy(round), values = { round: at.round + 1, size: round.size, kept: judgementOf(round).kept };
+      const worst = Math.max(...run.rounds.map((one) => thrownAway(one, judgementOf(one))));
       return stopped ? solved({ ...values, mean: stopped.mean, threshold: stopped.threshold, worst }) : unsolved("passed", values);
     },
   },
@@ -152,9 +152,9 @@ export const LESSON = [
   {
     name: "predict", run: "03-list", parts: ["lanes", "quiz"], controls: [], answered: true,
     rounds: [roundOf(" to", " that"), roundOf(" fit", " provide"), roundOf(" nutritious", " easy")],
-    check({ run, place, answer, judged }) {
+    check({ run, place, answer, judgementOf }) {
       if (answer.round !== place.round) return unsolved("elsewhere");
-      const round = run.rounds[place.round], { verdicts, kept } = judged(round), values = { position: answer.position + 1 };
+      const round = run.rounds[place.round], { verdicts, kept } = judgementOf(round), values = { position: answer.position + 1 };
       if (answer.position < kept) return unsolved(verdicts[answer.position], values);
       if (answer.position > kept) return unsolved("late", values);
       return solved(values, kept === round.size ? "all" : verdicts[kept]);

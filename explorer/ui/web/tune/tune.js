@@ -10,7 +10,7 @@ import { makeReader, makeStatus } from "../core/progress.js";
 import { svg, svgText } from "../core/svg.js";
 import { dataTable } from "../core/tables.js";
 import { TEXT } from "../given/texts.js";
-import { makeHeatMap } from "./heatmap.js";
+import { makeHeatMap } from "./heat_map.js";
 
 export function mount({ element, props, trigger, watch }) {
   const SHOWN_TOKENS = 40; // loosened tokens listed; the JSON file has all

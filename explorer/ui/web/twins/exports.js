@@ -8,20 +8,20 @@ export const CSV_HEAD = ["round", "drafted", "verified", "kept", "emitted", "ver
   ...PHASES.map((phase) => `${phase}_seconds_measured`)];
 
 // One row per target pass; twin of explorer/ui/exports.py.
-export function csvOfRounds(run) {
+export function roundsCsv(run) {
   const rows = run.rounds.map((round) => {
-    const { judged } = round;
+    const { judgement } = round;
     const text = run.tokens.slice(round.first, round.first + round.emitted).map((token) => token.text).join("");
-    const at = (measure) => (judged.cut === null ? null : round.entropy[measure][judged.cut]);
-    return [round.index + 1, round.size, round.verified, judged.kept, round.emitted, judged.verdicts.join(" "), judged.last,
-      judged.cut === null ? null : judged.cut + 1, at("normalized"), at("top3"), text, ...PHASES.map((phase) => round.seconds[phase])];
+    const at = (measure) => (judgement.cut === null ? null : round.entropy[measure][judgement.cut]);
+    return [round.index + 1, round.size, round.verified, judgement.kept, round.emitted, judgement.verdicts.join(" "), judgement.last,
+      judgement.cut === null ? null : judgement.cut + 1, at("normalized"), at("top3"), text, ...PHASES.map((phase) => round.seconds[phase])];
   });
   return csvTable(CSV_HEAD, rows);
 }
 
 // A page that needs no server: our own scripts and styles, and the text of the run as data. Twin of explorer/ui/exports.py.
 // values: {language, title, nonce, styles, script, run, record}; record: the text of a trace, or `null`. The template is filled in one pass, so that no value is read as one.
-export function pageOf(values) {
+export function page(values) {
   const escapes = { "<": "\\u003c", "\u2028": "\\u2028", "\u2029": "\\u2029" };
   const escaped = (text) => text.replace(/[<\u2028\u2029]/g, (character) => escapes[character]);
   const filled = {

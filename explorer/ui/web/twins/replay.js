@@ -1,10 +1,10 @@
 // What-if: the recorded rounds judged again under other settings of the rule, twin of explorer/analysis/replay.py. Pure.
 //
-// Up to and including the first round that commits other tokens the figures are exact. Behind it the text would have gone on
+// Up to and including the first round that commits other tokens the figures are exact. After it the text would have gone on
 // differently: those rounds are counterfactual, and counted apart, as conditional on the recorded text.
 
 import { RULES, RULE_KNOBS } from "../given/constants.js";
-import { judge } from "./verdicts.js";
+import { judgeEvidence } from "./verdicts.js";
 import { committedAt, disagreements } from "./wire.js";
 
 export const sameRule = (one, other) => RULE_KNOBS.every((name) => one[name] === other[name]);
@@ -22,22 +22,28 @@ export function replayRefusal(settings, recorded, rounds) {
   return settings.window_includes_mismatch && settings.window < 1 ? "window" : null;
 }
 
+// Judge every round of a run under these settings. Returns {settings, rounds: [{before, after, changed, counterfactual}], firstChange:
+// the index of the first round that commits other tokens or null, exact, counterfactual: spans, outcome}.
 export function replay(run, settings) {
-  let first = null;
+  let firstChange = null;
   const exact = newSpan(), counterfactual = newSpan();
   const rounds = run.rounds.map((round) => {
-    const judged = judge(round.match, round.entropy[settings.entropy].slice(0, round.size), settings, round.guarded, round.evidence);
+    const before = round.judgement, after = judgeAgain(round, settings);
     // Both begin with the same tokens, and a text that ended among those ends there again.
-    const alike = Math.min(judged.kept, round.judged.kept);
-    const changed = judged.kept !== round.judged.kept && round.emitted > alike;
-    const behind = first !== null;
-    addToSpan(behind ? counterfactual : exact, judged.verdicts, changed ? emittedUnder(run, round, judged) : round.emitted);
-    if (changed && !behind) first = round.index;
-    return { judged, changed, counterfactual: behind };
+    const alike = Math.min(before.kept, after.kept);
+    const changed = before.kept !== after.kept && round.emitted > alike;
+    const diverged = firstChange !== null;
+    addToSpan(diverged ? counterfactual : exact, after.verdicts, changed ? emittedUnder(run, round, after) : round.emitted);
+    if (changed && !diverged) firstChange = round.index;
+    return { before, after, changed, counterfactual: diverged };
   });
   // `outcome` names what was decided: two replays of one run with the same outcome look alike but for their thresholds.
-  const outcome = rounds.map(({ judged }) => judged.verdicts.join()).join(";");
-  return { settings, rounds, first, exact, counterfactual, outcome };
+  const outcome = rounds.map(({ after }) => after.verdicts.join()).join(";");
+  return { settings, rounds, firstChange, exact, counterfactual, outcome };
+}
+
+function judgeAgain({ match, protected: stops, entropy, evidence, size }, settings) {
+  return judgeEvidence({ ...evidence, match, protected: stops, entropy: entropy[settings.entropy].slice(0, size) }, settings);
 }
 
 export function newSpan() {
@@ -53,9 +59,9 @@ export function addToSpan(span, verdicts, tokens) {
 export const tauOf = (span) => (span.passes ? span.tokens / span.passes : null);
 
 // Tokens a round emits under another judgement: what it commits, up to a stop id. Stop strings are not looked for again.
-function emittedUnder(run, round, judged) {
-  for (let position = 0; position <= judged.kept; position++) {
-    if (run.pieces[committedAt(round, position, judged)].stop) return position + 1;
+function emittedUnder(run, round, judgement) {
+  for (let position = 0; position <= judgement.kept; position++) {
+    if (run.pieces[committedAt(round, position, judgement)].stop) return position + 1;
   }
-  return judged.kept + 1;
+  return judgement.kept + 1;
 }

@@ -3,13 +3,11 @@
 const within = (holds) => (holds ? "relaxed" : "rejected:limit");
 
 // The verdict on one mismatch, by rule; settings: the knobs by name.
-const LOOSE = {
+const LOOSE_RULES = {
   fly({ match, entropy }, position, { theta, window, window_includes_mismatch: includes }) {
     if (!(entropy[position] >= theta)) return "rejected:gate";
-    const size = match.length, following = includes ? window - 1 : window;
-    for (let next = position + 1; next < size && next <= position + following; next++) {
-      if (!match[next]) return "rejected:window";
-    }
+    const size = match.length, ahead = includes ? window - 1 : window;
+    if (!match.slice(position + 1, position + 1 + ahead).every(Boolean)) return "rejected:window";
     return position + window > size - 1 ? "rejected:edge" : "deferred";
   },
   typical: ({ prob, certainty }, at, { typical_epsilon: epsilon, typical_delta: delta }) => within(prob[at] > Math.min(epsilon, delta * certainty[at])),
@@ -23,15 +21,16 @@ const LOOSE = {
   },
 };
 
-// match, entropy, guarded (stop ids involved) and the lists of evidence: one entry per drafted token; settings: the knobs of the
-// rules by name. Returns {verdicts, kept, cut, last}; cut is null where the whole draft is kept.
-export function judge(match, entropy, settings, guarded = null, evidence = {}) {
-  const size = match.length, all = { ...evidence, match, entropy };
+// Judge the drafted tokens of one round. evidence: lists by name, one entry per drafted token, match among them, and protected
+// (a stop id is involved) where any is; settings: the knobs of the rules by name. Returns {verdicts, kept, cut, last}; cut is null
+// where the whole draft is accepted.
+export function judgeEvidence(evidence, settings) {
+  const { match, protected: stops } = evidence, size = match.length, judgeMismatch = LOOSE_RULES[settings.rule];
 
   function verdict(position) {
     if (match[position]) return "exact";
-    if (!LOOSE[settings.rule]) return "rejected";
-    return guarded?.[position] ? "rejected:stop" : LOOSE[settings.rule](all, position, settings);
+    if (!judgeMismatch) return "rejected";
+    return stops?.[position] ? "rejected:stop" : judgeMismatch(evidence, position, settings);
   }
 
   const verdicts = [];
@@ -47,7 +46,7 @@ export function judge(match, entropy, settings, guarded = null, evidence = {}) {
 export const isLoosened = (verdict) => verdict === "deferred" || verdict === "relaxed";
 
 // Rules that keep a mismatch on its own position alone.
-export const relaxes = (rule) => rule !== "fly" && rule in LOOSE;
+export const relaxes = (rule) => rule !== "fly" && rule in LOOSE_RULES;
 
 // How many tokens behind a mismatch must match, in either counting.
 export const following = (settings) => (settings.window_includes_mismatch ? Math.max(0, settings.window - 1) : settings.window);

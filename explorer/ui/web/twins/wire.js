@@ -28,24 +28,24 @@ function readRound(run, line) {
     index: run.rounds.length,
     size: line.d.length,
     drafted: line.d, // numbers of run.pieces, as all tokens here
-    choice: line.c,
+    replacement: line.c,
     match: line.m ? [...line.m].map((digit) => digit === "1") : line.d.map((token, position) => token === line.c[position]),
-    guarded: line.d.map((_, position) => line.g?.includes(position) ?? false),
+    protected: line.d.map((_, position) => line.g?.includes(position) ?? false),
     entropy: { normalized: line.n, top3: line.h },
     evidence: null, // what rules read beside the entropy, by name: [K], null at a match and where it was not recorded
-    draftChance: line.q, targetChance: line.p, choiceChance: line.r,
-    likeliest: line.a.map((flat) => flat.reduce((pairs, value, index) =>
-      (index % 2 ? pairs[pairs.length - 1].chance = value : pairs.push({ token: value, chance: 0 }), pairs), [])),
-    source: line.f ?? line.d.map(() => "model"),
+    draftProbs: line.q, draftedProbs: line.p, replacementProbs: line.r, // of the draft; of the target: of the drafted token, of its own
+    top: line.a.map((flat) => flat.reduce((pairs, value, index) =>
+      (index % 2 ? pairs[pairs.length - 1].prob = value : pairs.push({ token: value, prob: 0 }), pairs), [])),
+    sources: line.f ?? line.d.map(() => "model"),
     fromPool: (line.f ?? []).filter((source) => source === "phrase pool").length, // they stand behind all others
-    phrases: (line.k ?? []).map(([agreed, ...tokens]) => ({ agreed, tokens })),
+    branches: (line.k ?? []).map(([agreed, ...ids]) => ({ agreed, ids })),
     tree: readTree(line.t, line.d), // null: none
     verified: line.t ? line.t[0].length : line.d.length + (line.k ?? []).reduce((sum, [, ...tokens]) => sum + tokens.length, 0)
       - (line.f ?? []).filter((source) => source === "phrase pool").length, // drafted tokens fed to the pass, other branches' too
     ahead: line.o ?? [],
     blocks: (line.b ?? []).map(([size, mean, threshold, passed, ...scores]) => ({ size, mean, threshold, passed, scores })),
     seconds: Object.fromEntries(PHASES.map((name, index) => [name, line.s[index]])),
-    judged: { verdicts, kept: cut < 0 ? line.d.length : cut, cut: cut < 0 ? null : cut, last: cut < 0 ? "bonus" : "correction" },
+    judgement: { verdicts, kept: cut < 0 ? line.d.length : cut, cut: cut < 0 ? null : cut, last: cut < 0 ? "bonus" : "correction" },
     emitted: line.e,
     first: run.tokens.length,
   };
@@ -53,7 +53,7 @@ function readRound(run, line) {
   const rows = round.match.map((match) => (match ? null : line.l?.[mismatch++] ?? null));
   round.evidence = Object.fromEntries(EVIDENCE.map((name, column) => [name, rows.map((row) => row && row[column])]));
   for (let position = 0; position < round.emitted; position++) {
-    const piece = run.pieces[committedAt(round, position, round.judged)];
+    const piece = run.pieces[committedAt(round, position, round.judgement)];
     const [text, hex] = line.x?.[position] ?? [piece.stop ? "" : piece.text, null];
     run.tokens.push({ round, position, text, hex, stop: piece.stop ? piece.text : null });
   }
@@ -61,14 +61,14 @@ function readRound(run, line) {
   return round;
 }
 
-// The nodes of a tree, from its columns: {parent, token, chance (after its parent), along (of its whole path), choice (the target's,
+// The nodes of a tree, from its columns: {parent, token, prob (after its parent), along (of its whole path), argmax (the target's,
 // after it), depth, position}; position: where in the draft it stands, null for a node beside the path.
 function readTree(columns, drafted) {
   if (!columns) return null;
-  const [parents, tokens, chances, choices] = columns, nodes = [];
+  const [parents, tokens, probs, argmax] = columns, nodes = [];
   for (const [index, parent] of parents.entries()) {
     const before = nodes[parent];
-    nodes.push({ parent, token: tokens[index], chance: chances[index], along: chances[index] * (before?.along ?? 1), choice: choices[index],
+    nodes.push({ parent, token: tokens[index], prob: probs[index], along: probs[index] * (before?.along ?? 1), argmax: argmax[index],
       depth: (before?.depth ?? 0) + 1, position: null });
   }
   let place = -1;
@@ -80,17 +80,17 @@ function readTree(columns, drafted) {
 }
 
 // The token that a round commits at a position under a judgement: a kept drafted one, or behind them the target's own.
-export const committedAt = (round, position, judged) => (position < judged.kept ? round.drafted[position] : round.choice[position]);
+export const committedAt = (round, position, judgement) => (position < judgement.kept ? round.drafted[position] : round.replacement[position]);
 
 // How many tokens were refused, of counts by verdict.
-export const refusedIn = (counts) =>
+export const rejectedIn = (counts) =>
   Object.entries(counts).reduce((sum, [verdict, count]) => sum + (verdict.startsWith("rejected") ? count : 0), 0);
 
 // Whether what PEARL's draft made ahead stands: all of the draft kept, and the first token ahead the target's own.
-export const goesOn = (round) => round.judged.cut === null && round.ahead[0] === round.choice[round.size];
+export const goesOn = (round) => round.judgement.cut === null && round.ahead[0] === round.replacement[round.size];
 
 // What stands at a position: a verdict, or for the target's own token `correction` or `bonus`.
-export const kindAt = (judged, position) => (position === judged.kept ? judged.last : judged.verdicts[position]);
+export const kindAt = (judgement, position) => (position === judgement.kept ? judgement.last : judgement.verdicts[position]);
 
 // The mismatches of a round, from left to right, also those behind the cut.
 export function disagreements(round) {

@@ -11,7 +11,7 @@ from safetensors.torch import load_file, save_file
 
 from explorer.errors import UserError
 from explorer.training.distill.evaluate import Figures
-from explorer.training.distill.train import build_draft, trained_state
+from explorer.training.distill.train_draft import build_draft, trained_state
 
 
 def read(target, folder: Path):

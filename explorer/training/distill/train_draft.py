@@ -1,8 +1,7 @@
 """Training the draft: a few decoder layers between the target's own embeddings and head."""
 
 import json
-import math
-import time
+from collections.abc import Generator
 from copy import deepcopy
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -11,8 +10,12 @@ import torch
 import torch.nn.functional as F
 
 from explorer.training.common.checkpoint import resume, write_checkpoint
-from explorer.training.distill.data import Batch, Sequence, collate, epoch, read_shard
+from explorer.training.common.collection import shard_number
+from explorer.training.common.progress import LogLine, Progress
+from explorer.training.common.schedule import warm_cosine
+from explorer.training.distill.data import AnswerBatch, Sequence, collate, read_shard
 from explorer.training.distill.evaluate import agreement, matches
+from explorer.training.distill.loop import START, read_tokens
 
 HEAD_ROWS = 8192  # the loss ranks the tokens the target used most; the full table is two thirds of a step's work
 KL_SHARE = 0.7  # of the second stage's loss; the rest is cross-entropy with the target's choice
@@ -20,7 +23,7 @@ STATE_WEIGHT = 0.1  # of the regression, kept on in the second stage
 
 
 @dataclass(frozen=True)
-class Recipe:
+class DraftRecipe:
     """What decides the trained weights, with the data."""
 
     layers: tuple[int, ...] = (0, 29)  # the target's layers the draft starts from, in order
@@ -53,7 +56,7 @@ def trained_state(draft) -> dict[str, torch.Tensor]:
     return {name: tensor for name, tensor in draft.state_dict().items() if not name.startswith(shared)}
 
 
-class Objective:
+class DraftObjective:
     """Both stages' losses, against a head cut to the tokens the target chose or considered most in the given labels."""
 
     def __init__(self, draft, top_ids: torch.Tensor):
@@ -68,10 +71,10 @@ class Objective:
         # a state error counts by the change of logits it causes, and a little in every direction
         self.root = vectors * (values.clamp(min=0) + values.mean()).sqrt()
 
-    def regression(self, states: torch.Tensor, batch: Batch) -> torch.Tensor:
+    def regression(self, states: torch.Tensor, batch: AnswerBatch) -> torch.Tensor:
         return F.smooth_l1_loss(states.float() @ self.root, batch.states.float() @ self.root)
 
-    def distribution(self, states: torch.Tensor, batch: Batch) -> torch.Tensor:
+    def distribution(self, states: torch.Tensor, batch: AnswerBatch) -> torch.Tensor:
         logprobs = F.linear(states, self.head).float().log_softmax(-1)  # [labels, head rows]
         rows = self.row[batch.top_ids]
         scores = logprobs.gather(1, rows.clamp(min=0)).masked_fill(rows < 0, 0.0)  # [labels, TOP]
@@ -79,96 +82,64 @@ class Objective:
         return KL_SHARE * kl.mean() - (1 - KL_SHARE) * scores[:, 0].mean()
 
 
-def label_states(draft, batch: Batch) -> torch.Tensor:
+def label_states(draft, batch: AnswerBatch) -> torch.Tensor:
     """The draft's final states in the places that predict an answer token: [labels, model width]."""
     return draft.model(input_ids=batch.ids, use_cache=False).last_hidden_state.flatten(0, 1)[batch.rows]
 
 
-def rate_at(done: float, recipe: Recipe) -> float:
-    """Learning rate after the share `done` of the tokens: linear warm-up, then a cosine to a twentieth."""
-    warm = 0.02
-    if done < warm:
-        return recipe.rate * done / warm
-    return recipe.rate * (0.05 + 0.95 * (1 + math.cos(math.pi * (done - warm) / (1 - warm))) / 2)
+def rate_at(done: float, recipe: DraftRecipe) -> float:
+    """Learning rate after the share `done` of the tokens."""
+    return warm_cosine(done, recipe.rate, 0.02, 0.05)
 
 
 def train(
-    draft, paths: list[Path], held_out: list[Sequence], folder: Path, recipe: Recipe, save_every: int = 400
-) -> dict:
+    draft, paths: list[Path], held_out: list[Sequence], folder: Path, recipe: DraftRecipe, save_every: int = 400
+) -> Generator[Progress | LogLine, None, dict]:
     """Train `draft` in place until the recipe's tokens are read, from `folder`'s checkpoint if there is one; returns counters.
 
-    Progress is printed and appended to `folder`/log.jsonl. Raises UserError when the checkpoint is of another recipe.
+    Yields as loop.read_tokens. Raises UserError where the checkpoint is of another recipe.
     """
     folder.mkdir(parents=True, exist_ok=True)
     torch.manual_seed(recipe.seed)
     draft.train()
     sequences = [sequence for path in paths for sequence in read_shard(path)]
-    objective = Objective(draft, torch.cat([s.top_ids for s in sequences]).long())
+    objective = DraftObjective(draft, torch.cat([s.top_ids for s in sequences]).long())
     parameters = [p for p in draft.parameters() if p.requires_grad]
     optimizer = torch.optim.AdamW(parameters, lr=0.0, betas=(0.9, 0.95), weight_decay=0.01, fused=True)
-    at = {
-        "recipe": json.dumps(asdict(recipe)),
-        "shards": [p.name for p in paths],
-        "epoch": 0,
-        "group": 0,
-        "step": 0,
-        "tokens": 0,
-    }
-    checkpoint = folder / "checkpoint.pt"
-    saved = resume(checkpoint, at, ("recipe", "shards"))
-    if saved:
+    at = {"recipe": json.dumps(asdict(recipe)), "shards": [p.name for p in paths], **START}
+    checkpoint, stage = folder / "checkpoint.pt", 1
+    if saved := resume(checkpoint, at, ("recipe", "shards")):
         at = saved["at"]
         draft.load_state_dict(saved["draft"], strict=False)
         optimizer.load_state_dict(saved["optimizer"])
 
+    def step(group: list[Sequence], done: float) -> float:
+        nonlocal stage
+        batch, stage = collate(group), 1 if done < recipe.regression else 2
+        with torch.autocast("cpu", torch.bfloat16):
+            states = label_states(draft, batch)
+            regression = objective.regression(states, batch)
+            loss = regression if stage == 1 else objective.distribution(states, batch) + STATE_WEIGHT * regression
+        optimizer.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(parameters, 1.0)
+        for one in optimizer.param_groups:
+            one["lr"] = rate_at(done, recipe)
+        optimizer.step()
+        return loss.item()
+
+    def figures() -> dict:
+        return {"stage": stage, "agreement": round(agreement(matches(draft, held_out)), 4)}
+
     def save() -> None:
         write_checkpoint(checkpoint, {"at": at, "draft": trained_state(draft), "optimizer": optimizer.state_dict()})
 
-    start, seen, total = time.perf_counter(), 0, 0.0
-    while at["tokens"] < recipe.tokens:
-        groups = epoch(sequences, recipe.batch, recipe.seed + at["epoch"])
-        while at["group"] < len(groups) and at["tokens"] < recipe.tokens:
-            batch = collate(groups[at["group"]])
-            done = at["tokens"] / recipe.tokens
-            with torch.autocast("cpu", torch.bfloat16):
-                states = label_states(draft, batch)
-                regression = objective.regression(states, batch)
-                first = done < recipe.regression
-                loss = regression if first else objective.distribution(states, batch) + STATE_WEIGHT * regression
-            optimizer.zero_grad()
-            loss.backward()
-            torch.nn.utils.clip_grad_norm_(parameters, 1.0)
-            for group in optimizer.param_groups:
-                group["lr"] = rate_at(done, recipe)
-            optimizer.step()
-            tokens = sum(len(s.ids) for s in groups[at["group"]])
-            at |= {"group": at["group"] + 1, "step": at["step"] + 1, "tokens": at["tokens"] + tokens}
-            seen, total = seen + tokens, total + loss.item()
-            if at["step"] % save_every == 0:
-                line = {"step": at["step"], "tokens": at["tokens"], "epoch": at["epoch"], "stage": 1 if first else 2}
-                line |= {
-                    "loss": round(total / save_every, 4),
-                    "agreement": round(agreement(matches(draft, held_out)), 4),
-                }
-                line |= {
-                    "rate": rate_at(done, recipe),
-                    "tokens_per_second": round(seen / (time.perf_counter() - start)),
-                }
-                print(json.dumps(line), flush=True)
-                with (folder / "log.jsonl").open("a") as log:
-                    log.write(json.dumps(line) + "\n")
-                total = 0.0
-                save()
-        if at["group"] == len(groups):
-            at |= {"epoch": at["epoch"] + 1, "group": 0}
-    save()
+    yield from read_tokens(sequences, recipe, at, step, figures, save, folder, save_every)
     draft.eval()
-    labels = sum(len(sequence.top_ids) for sequence in sequences)
-    shards = [int(path.stem.rpartition("-")[2]) for path in paths]
     return {
-        "shards": shards,
+        "shards": [shard_number(path) for path in paths],
         "answers": len(sequences),
-        "answer_tokens": labels,
+        "answer_tokens": sum(len(sequence.top_ids) for sequence in sequences),
         "read": at["tokens"],
         "steps": at["step"],
     }

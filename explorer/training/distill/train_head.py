@@ -4,8 +4,7 @@ Unlike the paper's, the loss also holds the target's final states to the head's,
 """
 
 import json
-import math
-import time
+from collections.abc import Generator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -15,9 +14,11 @@ from torch import Tensor
 
 from explorer.engine.drafters.eagle import Eagle3Head
 from explorer.training.common.checkpoint import resume, write_checkpoint
-from explorer.training.distill.data import epoch
+from explorer.training.common.progress import LogLine, Progress
+from explorer.training.common.schedule import warm_cosine
 from explorer.training.distill.evaluate import Figures, rounds_of
-from explorer.training.distill.unroll import Batch, Step, Text, collate, unroll
+from explorer.training.distill.loop import START, read_tokens
+from explorer.training.distill.unroll import ChainBatch, ChainStep, TappedText, collate, unroll
 
 KL_SHARE = 0.7  # of the loss; the rest is cross-entropy with the target's choice
 REGRESSION = 1.0  # weight of the distance to the target's state
@@ -25,7 +26,7 @@ SMALL = 0.1  # share of the rate for all but the layer's matrices: the linear st
 
 
 @dataclass(frozen=True)
-class FeatureRecipe:
+class HeadRecipe:
     """What decides the trained weights, with the data."""
 
     tokens: int = 1_000_000  # read in all, prompts included
@@ -38,7 +39,7 @@ class FeatureRecipe:
     start: str = ""  # a written head to go on from, by the sha256 of its weights
 
 
-class Objective:
+class HeadObjective:
     """The loss of one step and which of its drafts were right, against the target's output rows of the head's vocabulary."""
 
     def __init__(self, head: Eagle3Head, output: Tensor, top_ids: Tensor):
@@ -52,7 +53,7 @@ class Objective:
         # A state error counts by the change of logits it causes, and a little in every direction.
         self.root = vectors * (values.clamp(min=0) + values.mean()).sqrt()
 
-    def __call__(self, step: Step, batch: Batch) -> tuple[Tensor, Tensor]:
+    def __call__(self, step: ChainStep, batch: ChainBatch) -> tuple[Tensor, Tensor]:
         """Loss of each label [labels], and whether the likeliest token was the target's choice."""
         states = self.head.norm(step.states)
         logprobs = self.head.lm_head(states).float().log_softmax(-1)  # [labels, head rows]
@@ -78,14 +79,6 @@ def optimizers_of(head: Eagle3Head) -> list[torch.optim.Optimizer]:
     ]
 
 
-def rate_at(done: float, rate: float) -> float:
-    """Learning rate after the share `done` of the tokens: linear warm-up, then a cosine to a fiftieth."""
-    warm = 0.03
-    if done < warm:
-        return rate * done / warm
-    return rate * (0.02 + 0.98 * (1 + math.cos(math.pi * (done - warm) / (1 - warm))) / 2)
-
-
 def blurred(states: Tensor, noise: float, generator: torch.Generator) -> Tensor:
     """States [B, n, d] plus a share of the difference of two others: noise that spreads as the states themselves do.
 
@@ -100,88 +93,68 @@ def blurred(states: Tensor, noise: float, generator: torch.Generator) -> Tensor:
 def train(
     head: Eagle3Head,
     target,
-    texts: list[Text],
-    held_out: list[Text],
+    texts: list[TappedText],
+    held_out: list[TappedText],
     folder: Path,
-    recipe: FeatureRecipe,
-    save_every=100,
-) -> dict:
+    recipe: HeadRecipe,
+    save_every: int = 100,
+) -> Generator[Progress | LogLine, None, dict]:
     """Train `head` in place until the recipe's tokens are read, from `folder`'s checkpoint if there is one; returns counters.
 
-    Progress is printed and appended to `folder`/log.jsonl. Raises UserError when the checkpoint is of another recipe.
+    Yields as loop.read_tokens. Raises UserError where the checkpoint is of another recipe.
     """
     folder.mkdir(parents=True, exist_ok=True)
     embedding, output = (table.weight.detach().float() for table in (target.model.embed_tokens, target.lm_head))
-    objective = Objective(head, output, torch.cat([t.sequence.top_ids[:, 0] for t in texts]).long())
+    objective = HeadObjective(head, output, torch.cat([t.sequence.top_ids[:, 0] for t in texts]).long())
     optimizers = optimizers_of(head)
-    at = {"recipe": json.dumps(asdict(recipe)), "answers": len(texts), "epoch": 0, "group": 0, "steps": 0, "read": 0}
+    at = {"recipe": json.dumps(asdict(recipe)), "answers": len(texts), **START}
     checkpoint = folder / "checkpoint.pt"
-    saved = resume(checkpoint, at, ("recipe", "answers"))
-    if saved:
+    if saved := resume(checkpoint, at, ("recipe", "answers")):
         at = saved["at"]
         head.load_state_dict(saved["head"])
         for optimizer, state in zip(optimizers, saved["optimizers"], strict=True):
             optimizer.load_state_dict(state)
 
+    def step(group: list[TappedText], done: float) -> float:
+        batch = collate(group)
+        generator = torch.Generator().manual_seed(recipe.seed * 1_000_003 + at["step"])
+        batch.tapped = blurred(batch.tapped, recipe.noise, generator)
+        losses: list[Tensor] = []
+
+        def right(step: ChainStep) -> Tensor:
+            loss, mask = objective(step, batch)
+            losses.append(loss)
+            return mask
+
+        with torch.autocast("cpu", torch.bfloat16):
+            unroll(head, embedding, batch, 1 if done < recipe.alone else recipe.chain, right)
+        # Every draft that is reached counts the same, however far down its chain it is.
+        loss = sum(part.sum() for part in losses) / len(losses[0])
+        for optimizer in optimizers:
+            optimizer.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_([p for p in head.parameters() if p.requires_grad], 1.0)
+        for optimizer in optimizers:
+            for one in optimizer.param_groups:
+                one["lr"] = warm_cosine(done, recipe.rate, 0.03, 0.02) * one["scale"]
+            optimizer.step()
+        return loss.item()
+
+    def figures() -> dict:
+        held = evaluate(head, target, held_out, 8)
+        acceptance = [round(share, 3) for share in held.acceptance]
+        return {"agreement": round(held.agreement, 4), "kept": round(held.mean_kept, 3), "acceptance": acceptance}
+
     def save() -> None:
-        write_checkpoint(
-            checkpoint, {"at": at, "head": head.state_dict(), "optimizers": [o.state_dict() for o in optimizers]}
-        )
+        states = {"head": head.state_dict(), "optimizers": [optimizer.state_dict() for optimizer in optimizers]}
+        write_checkpoint(checkpoint, {"at": at, **states})
 
-    begin, seen, total = time.perf_counter(), 0, 0.0
-    while at["read"] < recipe.tokens:
-        groups = epoch(texts, recipe.batch, recipe.seed + at["epoch"])
-        while at["group"] < len(groups) and at["read"] < recipe.tokens:
-            batch = collate(groups[at["group"]])
-            generator = torch.Generator().manual_seed(recipe.seed * 1_000_003 + at["steps"])
-            batch.tapped = blurred(batch.tapped, recipe.noise, generator)
-            done = at["read"] / recipe.tokens
-            losses: list[Tensor] = []
-
-            def right(step: Step, batch: Batch = batch, losses: list[Tensor] = losses) -> Tensor:
-                loss, mask = objective(step, batch)
-                losses.append(loss)
-                return mask
-
-            with torch.autocast("cpu", torch.bfloat16):
-                unroll(head, embedding, batch, 1 if done < recipe.alone else recipe.chain, right)
-            # Every draft that is reached counts the same, however far down its chain it is.
-            loss = sum(part.sum() for part in losses) / len(losses[0])
-            for optimizer in optimizers:
-                optimizer.zero_grad()
-            loss.backward()
-            torch.nn.utils.clip_grad_norm_([p for p in head.parameters() if p.requires_grad], 1.0)
-            for optimizer in optimizers:
-                for group in optimizer.param_groups:
-                    group["lr"] = rate_at(done, recipe.rate) * group["scale"]
-                optimizer.step()
-            tokens = sum(len(t.ids) for t in groups[at["group"]])
-            at |= {"group": at["group"] + 1, "steps": at["steps"] + 1, "read": at["read"] + tokens}
-            seen, total = seen + tokens, total + loss.item()
-            if at["steps"] % save_every == 0:
-                figures = evaluate(head, target, held_out, 8)
-                line = {
-                    "steps": at["steps"],
-                    "read": at["read"],
-                    "epoch": at["epoch"],
-                    "loss": round(total / save_every, 4),
-                }
-                line |= {"agreement": round(figures.agreement, 4), "kept": round(figures.mean_kept, 3)}
-                line |= {"acceptance": [round(share, 3) for share in figures.acceptance]}
-                line |= {"tokens_per_second": round(seen / (time.perf_counter() - begin))}
-                print(json.dumps(line), flush=True)
-                with (folder / "log.jsonl").open("a") as log:
-                    log.write(json.dumps(line) + "\n")
-                total = 0.0
-                save()
-        if at["group"] == len(groups):
-            at |= {"epoch": at["epoch"] + 1, "group": 0}
-    save()
+    yield from read_tokens(texts, recipe, at, step, figures, save, folder, save_every)
     labels = sum(len(t.sequence.top_ids) for t in texts)
-    return {"answers": len(texts), "answer_tokens": labels, "read": at["read"], "steps": at["steps"]}
+    return {"answers": len(texts), "answer_tokens": labels, "read": at["tokens"], "steps": at["step"]}
 
 
-def evaluate(head: Eagle3Head, target, texts: list[Text], length: int) -> Figures:
+def evaluate(head: Eagle3Head, target, texts: list[TappedText], length: int) -> Figures:
     """Agreement over all answer tokens, and rounds of `length` drafted tokens over the greedy answers."""
     found = depths(head, target, texts, length)
     tokens = sum(map(len, found))
@@ -191,7 +164,7 @@ def evaluate(head: Eagle3Head, target, texts: list[Text], length: int) -> Figure
 
 
 @torch.inference_mode()
-def depths(head: Eagle3Head, target, texts: list[Text], length: int) -> list[list[int]]:
+def depths(head: Eagle3Head, target, texts: list[TappedText], length: int) -> list[list[int]]:
     """For every answer token of every text: how many drafts from there on are right before the first wrong one."""
     embedding = target.model.embed_tokens.weight.float()
     found = []
@@ -199,7 +172,7 @@ def depths(head: Eagle3Head, target, texts: list[Text], length: int) -> list[lis
         batch = collate([text])
         depth = torch.zeros(batch.rows.numel(), dtype=torch.long)
 
-        def right(step: Step, batch: Batch = batch, depth: Tensor = depth) -> Tensor:
+        def right(step: ChainStep, batch: ChainBatch = batch, depth: Tensor = depth) -> Tensor:
             drafted = head.vocabulary[head.lm_head(head.norm(step.states)).argmax(-1)]
             mask = drafted == batch.top_ids[step.rows, 0]
             depth[step.places[mask]] += 1

@@ -10,9 +10,9 @@ from torch import Tensor
 from transformers import LlamaConfig
 
 from explorer.engine.drafters.eagle import Eagle3Head
-from explorer.training.distill.draft import sha256, write_text
+from explorer.training.distill.draft_files import sha256, write_text
 from explorer.training.distill.evaluate import Figures
-from explorer.training.distill.unroll import Text
+from explorer.training.distill.unroll import TappedText
 
 VOCABULARY = 8192  # tokens the head can draft: those the target used or considered most
 LINEAR_ROWS = 60_000  # entries behind the linear start
@@ -21,7 +21,7 @@ SELF_HEADS = 5 / 9  # share of the heads that start by looking at their own entr
 SHARPNESS = 4.0  # by which the score of the own entry starts above that of the one before
 
 
-def build_head(target, texts: list[Text]) -> Eagle3Head:
+def build_head(target, texts: list[TappedText]) -> Eagle3Head:
     """A head that starts as the best linear guess of the target's next state.
 
     fc gives the part that follows from the states, and some heads of the attention, looking at their own entry, the part that
@@ -53,7 +53,7 @@ def build_head(target, texts: list[Text]) -> Eagle3Head:
     return head
 
 
-def _start_linear(head: Eagle3Head, embedding: Tensor, norm: Tensor, texts: list[Text]) -> None:
+def _start_linear(head: Eagle3Head, embedding: Tensor, norm: Tensor, texts: list[TappedText]) -> None:
     d, layer = head.config.hidden_size, head.midlayer
     tokens, states, wanted, rows = [], [], [], 0
     for text in texts:

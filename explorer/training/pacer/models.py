@@ -18,7 +18,7 @@ from explorer.errors import UserError
 
 
 @dataclass(frozen=True)
-class Sides:
+class CollectingModels:
     """`target`: transformers' modules, to write with in batches; `draft`: in the form it has in a run."""
 
     target: PreTrainedModel
@@ -32,7 +32,7 @@ class Sides:
         return frozenset(self.provenance["stop_ids"])
 
 
-def load_sides(name: str, device: str | None, dtype: str | None) -> Sides:
+def load_models(name: str, device: str | None, dtype: str | None) -> CollectingModels:
     """Load a pair for collecting; dtype: of the target alone, the draft is laid out as in a run. Raises UserErrors."""
     known = find_pair(name)
     if known.cross_tokenizer:
@@ -51,7 +51,7 @@ def load_sides(name: str, device: str | None, dtype: str | None) -> Sides:
         "dtype": {"target": str(own.dtype).removeprefix("torch."), "draft": draft.dtype_name},
         "stop_ids": sorted(stop_ids_of(target, tokenizer)),
     }
-    return Sides(target, draft, shared, tokenizer, provenance)
+    return CollectingModels(target, draft, shared, tokenizer, provenance)
 
 
 def read_draft(known: KnownPair, where: loading.Placement) -> PreTrainedModel:
@@ -62,6 +62,6 @@ def read_draft(known: KnownPair, where: loading.Placement) -> PreTrainedModel:
     return loading.read_model(folders["draft"], where)
 
 
-def on_device(sides: Sides) -> torch.device:
+def on_device(models: CollectingModels) -> torch.device:
     """To be entered while collecting, so that new tensors lie beside the weights."""
-    return torch.device(sides.draft.device)
+    return torch.device(models.draft.device)
