@@ -27,7 +27,7 @@ from explorer.ui.controls import (
 from explorer.ui.explore import handlers as cb
 from explorer.ui.languages import examples, say
 from explorer.ui.learn.layout import CHOSEN, ENTER, TELL, learn_tab, lesson_slot
-from explorer.ui.links import LOOSE_KNOBS, SCRIPT, link_controls
+from explorer.ui.links import LOOSE_KNOBS, SCRIPT, link_controls, tell_pair
 from explorer.ui.paces import Paces
 from explorer.ui.recordings import Recording, recordings
 from explorer.ui.runview import run_view
@@ -145,7 +145,9 @@ def _explore(
                     visible=bool(recorded),
                     elem_id="recordings",
                 )
-                view = run_view(opened.text if opened else "", list(handlers.recorded), handlers.pairs)
+                view = run_view(
+                    opened.text if opened else "", list(handlers.recorded), handlers.offers.table(), pair.value
+                )
                 with gr.Accordion(say("CHARTS_LABEL"), open=False, elem_id="charts") as charts:
                     plot = gr.Plot(show_label=False, elem_id="plot")
                 # The whole record of the run on show; the view's menu presses it.
@@ -194,6 +196,7 @@ def _explore(
         tell = _TELL % (json.dumps(list(controls)), presets)
         gr.on([component.change for component in knob_inputs], None, knob_inputs, [preset], js=tell, **SCRIPT)
         link_controls(controls, preset)
+        tell_pair(pair, "#settings")
         view.wanted(None, None, rule, js=_WANTED, **SCRIPT)
         view.settled(handlers.notes, [pair, *knob_inputs], [notes], queue=False, **QUIET)
     return Explore(session, prompt, pair, controls, readiness)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 
 from explorer.config import ENTROPY_MAXIMUM, RULE_KNOBS, THETA_OF_MEASURE, Knob, knobs
+from explorer.conflicts import CONFLICTS
+from explorer.messages import CATALOGUES
 from explorer.trace import EVIDENCE
 from explorer.ui.bundle import bundle
 from explorer.ui.catalogue import en as texts
@@ -95,6 +98,7 @@ def constants() -> dict[str, object]:
         "EVIDENCE": list(EVIDENCE),
         "PHASES": PHASES,
         "RELEVANT_WHEN": {knob.name: list(knob.relevant_when) for knob in page_knobs()},
+        "CONFLICTS": [asdict(row) for row in CONFLICTS],
         "RULE_KNOBS": RULE_KNOBS,
         "ENTROPY_MAXIMUM": ENTROPY_MAXIMUM,
         "THETA_OF_MEASURE": THETA_OF_MEASURE,
@@ -112,14 +116,26 @@ def exported(values: Mapping[str, object]) -> str:
 def spoken(english: Mapping[str, object], korean: Mapping[str, object]) -> str:
     """A module of TEXT, what a script says: the browser's language decides, as it does for Gradio's own texts.
 
-    With the labels of all choices, by knob.
+    With the labels of all choices, by knob, and why settings cannot go together, by the code of the row.
     """
     by_language = {
-        "en": english | {"choices": {knob: getattr(texts, table) for knob, table in CHOICE_LABELS.items()}},
-        "ko": korean | {"choices": {knob: _korean_choices(table) for knob, table in CHOICE_LABELS.items()}},
+        "en": english
+        | {
+            "choices": {knob: getattr(texts, table) for knob, table in CHOICE_LABELS.items()},
+            "conflicts": _conflicts("en"),
+        },
+        "ko": korean
+        | {
+            "choices": {knob: _korean_choices(table) for knob, table in CHOICE_LABELS.items()},
+            "conflicts": _conflicts("ko"),
+        },
     }
     language = 'export const LANGUAGE = /^ko\\b/i.test(globalThis.navigator?.language) ? "ko" : "en";'
     return f"{language}\nexport const TEXT = {_literal(by_language)}[LANGUAGE];"
+
+
+def _conflicts(language: str) -> dict[str, str]:
+    return {row.code: CATALOGUES[language][f"conflict.{row.code}"] for row in CONFLICTS}
 
 
 def _korean_choices(table: str) -> dict[str, str]:

@@ -15,6 +15,7 @@ from explorer.ui.scripts import VIEW_TEXTS, WEB, given_modules
 PURE = (
     "twins/verdicts.js",
     "twins/config.js",
+    "twins/conflicts.js",
     "twins/wire.js",
     "twins/replay.js",
     "twins/spreadsheet.js",

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from explorer.config import DecodeConfig
-from explorer.conflicts import Offers
+from explorer.conflicts import EVERYTHING, Offers
 from explorer.engine.turns import in_turn
 from explorer.errors import UserError
 from explorer.sweep.record import Measured, Pass, PromptRuns, run_of
@@ -134,7 +134,7 @@ class ScriptedKnownPair:
     title: str = "Scripted pair"
     is_here: bool = True
     is_embedded: bool = True
-    offers: Offers = Offers(pacer_layer=False, head=False, judge_head=False)
+    offers: Offers = EVERYTHING
     cross_tokenizer: bool = False
     download_gb: float | None = 0.1
     suits: str = "any CPU"
@@ -181,12 +181,14 @@ class ScriptedBackend:
     warm = Backend.warm
     provenance = Backend.provenance
 
-    def __init__(self, script: Script, missing: str = ""):
-        self.script, self.missing = script, missing
+    def __init__(self, script: Script, missing: str = "", offers: Offers = EVERYTHING):
+        """offers: what its pair has."""
+        self.script, self.missing, self.offers = script, missing, offers
         self.closed = 0  # runs whose iterator was closed
 
     def pairs(self):
-        return (ScriptedKnownPair(), ScriptedKnownPair("absent", "Absent pair", is_here=False, is_embedded=False))
+        mine = ScriptedKnownPair(offers=self.offers)
+        return (mine, ScriptedKnownPair("absent", "Absent pair", is_here=False, is_embedded=False))
 
     def load(self, name: str):
         yield "reading the script"

@@ -66,6 +66,8 @@ def handlers(monkeypatch):
         ({"thetas": ",".join(str(n / 100) for n in range(31))}, "62 points: at most 60"),
         ({"windows": "0, 1", "includes": True}, "at least 1"),
         ({"drafter": "lookup", "length": "pacer"}, "needs a draft model"),
+        ({"drafter": "model+phrases"}, "share rounds"),
+        ({"drafter": "features", "length": "pacer"}, "feature-fed head"),
     ],
 )
 def test_bad_input_is_refused_at_once_and_nothing_runs(handlers, changes, message):

@@ -14,7 +14,7 @@ from explorer.ui.catalogue import ko as texts_ko
 from explorer.ui.compare import handlers as comparing
 from explorer.ui.controls import Explore, control, heading, pair_control, preset_control, prompt_control
 from explorer.ui.languages import say
-from explorer.ui.links import SCRIPT, link_controls
+from explorer.ui.links import SCRIPT, link_controls, tell_pair
 from explorer.ui.paces import Paces
 from explorer.ui.scripts import view_script
 
@@ -65,6 +65,7 @@ def compare_tab(backend: Backend, explore: Explore, model: dict[str, Any], paces
         expected = gr.HTML("", elem_id="compare-expected", elem_classes="tab-note")
         view = gr.HTML("", html_template="", js_on_load=script(), apply_default_css=False, elem_id="compare-view")
 
+        tell_pair(pair, "#compare-sides .compare-side")
         settings = [pair, budget, raw, *sides["a"], *sides["b"]]
         form = [session, prompt, *settings]
         outputs = [view, run, stop]

@@ -14,6 +14,7 @@ from explorer.ui.catalogue import en as texts
 from explorer.ui.catalogue import ko as texts_ko
 from explorer.ui.controls import Explore, control, heading, pair_control
 from explorer.ui.languages import say
+from explorer.ui.links import tell_pair
 from explorer.ui.paces import Paces
 from explorer.ui.scripts import view_script
 from explorer.ui.tune import handlers as tuning
@@ -82,7 +83,8 @@ def tune_tab(backend: Backend, explore: Explore, views: gr.Tabs, model: dict[str
                     label=say("TUNE_BUDGET"),
                     elem_id="tune-budget",
                 )
-                with gr.Accordion(say("TUNE_MORE"), open=False, elem_classes="plain-accordion"):
+                tell_pair(pair, ".sweep-knobs")
+                with gr.Accordion(say("TUNE_MORE"), open=False, elem_classes=["plain-accordion", "sweep-knobs"]):
                     more = [
                         control(table[name], getattr(DecodeConfig(), name), prefix="tune")
                         for name in ("drafter", "length", "window_includes_mismatch")

@@ -24,6 +24,7 @@ export function connectControls(root, trigger, onSettings) {
   }, true);
   describeControls();
   document.addEventListener("explorer-controls", ({ detail }) => { onSettings(detail); settle(); });
+  document.addEventListener("explorer-pair", settle);
 
   return {
     // Set the controls of the rule; they answer with an event of their own.

@@ -1,6 +1,7 @@
 // The thresholds in force: the page's own controls have them, or on a page without any the view's.
 
 import { sameRule } from "../twins/replay.js";
+import { disableChoices } from "./choices.js";
 import { connectControls } from "./controls.js";
 import { settingsNow } from "./state.js";
 
@@ -12,6 +13,7 @@ export function makeSettings(view) {
   return {
     // root: what the page's controls find the view by.
     connect(root) {
+      disableChoices(view.props.offers ?? {}, view.props.pair);
       controls = connectControls(root, view.trigger, (settings) => {
         const known = state.moved && sameRule(settings, state.moved); // an answer to what the view itself asked for
         state.moved = settings;

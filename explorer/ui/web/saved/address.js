@@ -6,10 +6,10 @@ const ADDRESS_REST = 300; // ms without a change before the address is written: 
 const HUB = "https://huggingface.co"; // a Space's page frames the app and takes its fragment from such a message only
 
 // state(): what a link should hold, as writeLink takes it, or null; step(): the step of the lesson from 0, or null outside it;
-// names: {runs, pairs}; onLink(found): go where readLink says, or with null where the address asks for nothing any more;
-// busy(): whether a run is going on, which nothing else may push aside; refuse(field), accept(): what to say of what was asked for.
+// names: {runs, pairs, offers}; onLink(found): go where readLink says, or with null where the address asks for nothing any more;
+// busy(): whether a run is going on, which nothing else may push aside; refuse(as readLink says it), accept(): what to say of what was asked for.
 export function makeAddress({ state, step, names, onLink, busy, refuse, accept }) {
-  const known = { runs: names.runs ?? [], pairs: names.pairs ?? [] };
+  const known = { runs: names.runs ?? [], pairs: names.pairs ?? [], offers: names.offers };
   let written = null, timer = 0;
 
   function fragment() {
@@ -40,7 +40,7 @@ export function makeAddress({ state, step, names, onLink, busy, refuse, accept }
     written = text; // what stands there now, whether it can be followed or not
     const found = readLink(text, known);
     if (!found) return null;
-    if (found.refused || (busy() && found.step === undefined)) { refuse(found.refused ?? "busy"); return null; }
+    if (found.refused || (busy() && found.step === undefined)) { refuse(found.refused ? found : { refused: "busy" }); return null; }
     accept();
     return found;
   }

@@ -10,6 +10,7 @@
 // A reader ignores fields it does not know, and follows a link only if all those it knows make sense.
 
 import { KNOBS } from "../given/constants.js";
+import { conflicts } from "../twins/conflicts.js";
 
 const LINK_VERSION = "1", LINK_LIMIT = 2000;
 const LINK_VIEWS = ["refused", "pinned", "table"];
@@ -26,8 +27,10 @@ export function writeLink({ run, pair, round, position, knobs, view }) {
 // index: of the step, from 0.
 export const writeStep = (index) => `learn=${index + 1}`;
 
-// fragment: without its #; known: {runs, pairs}, the names this page has. Returns null for a fragment that is not ours, a
-// state as above, {step: a number from 1}, or {refused: the name of the field that makes no sense}.
+// fragment: without its #; known: {runs, pairs, offers}, the names this page has, and what
+// its pairs offer. Returns null for a fragment that is not ours, a
+// state as above, {step: a number from 1}, {refused: the name of the field that makes no sense}, or for settings
+// that cannot go together {refused: "conflict", code: of the row, settings}.
 export function readLink(fragment, known) {
   if (!/^(v|learn)=/.test(fragment)) return null;
   if (fragment.length > LINK_LIMIT) return { refused: "length" };
@@ -54,7 +57,8 @@ export function readLink(fragment, known) {
     if (value === undefined) return { refused: name };
     state.knobs[name] = value;
   }
-  if (state.knobs.window === 0 && state.knobs.window_includes_mismatch) return { refused: "window" };
+  const settings = { rule: "fly", ...state.knobs }, [row] = conflicts(settings, known.offers?.[state.pair]);
+  if (row) return { refused: "conflict", code: row.code, settings };
   state.view = (fields.get("view") ?? "").split(".").filter((word) => LINK_VIEWS.includes(word));
   return state;
 }

@@ -8,14 +8,16 @@ import { makeOwnFile } from "./own_file.js";
 import { makeSaveMenu } from "./save_menu.js";
 
 // state, step, onLink: as of makeAddress(); parts, runNow, runText, script: as of makeFiles(); busy(): whether a run is going on;
-// names: {runs, pairs}; alone: no server behind the page; record: of such a page, the text of the whole trace; ask(name, data):
+// names: {runs, pairs, offers}; alone: no server behind the page; record: of such a page, the text of the whole trace; ask(name, data):
 // an event for the page.
 export function makeShare({ state, step, onLink, parts, runNow, busy, names, alone, record, runText, script, ask }) {
   const words = TEXT.share, message = makeMessage(), field = makeLinkField();
   const own = makeOwnFile({ ask, tell: message.tell });
   const carried = alone && record !== "null" ? record : null; // what this page carries itself
-  const refuse = (name) =>
-    message.tell(say(words.refused[name] ?? words.refused.knob, { name: TEXT.compare.knobs[name] ?? name }), true);
+  function refuse({ refused: name, code, settings }) {
+    const reason = code && say(TEXT.conflicts[code], settings);
+    message.tell(say(words.refused[name] ?? words.refused.knob, { name: TEXT.compare.knobs[name] ?? name, reason }), true);
+  }
   const address = makeAddress({ state, step, names, onLink, busy, refuse, accept: () => message.tell("") });
   const files = makeFiles({
     runNow, runText, script, parts, ask, carried: () => carried ?? own.text(),
