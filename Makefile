@@ -27,8 +27,9 @@ fuzz: $(VENV)/.test-ready
 newest:
 	PYTHON=$(PYTHON) tests/tools/newest.sh
 
-lint: $(VENV)/.test-ready
+lint: $(VENV)/.test-ready node_modules/.ready
 	$(VENV)/bin/ruff check . && $(VENV)/bin/ruff format --check .
+	node_modules/.bin/eslint --max-warnings 0 explorer/ui/web
 
 bench: $(VENV)/.run-ready
 	$(PY) -m explorer bench
@@ -46,5 +47,10 @@ $(VENV)/.test-ready: requirements.txt requirements-dev.txt | $(VENV)/bin/pip
 	$(VENV)/bin/pip install --quiet --disable-pip-version-check -r requirements-dev.txt
 	touch $@
 
+# What checks the page's scripts; the page itself needs none of it.
+node_modules/.ready: package.json package-lock.json
+	npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	touch $@
+
 clean:
-	rm -rf $(VENV)
+	rm -rf $(VENV) node_modules
