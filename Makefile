@@ -35,8 +35,9 @@ mutate: $(VENV)/.test-ready
 newest:
 	PYTHON=$(PYTHON) tests/tools/newest.sh
 
-lint: $(VENV)/.test-ready
+lint: $(VENV)/.test-ready node_modules/.ready
 	$(VENV)/bin/ruff check . && $(VENV)/bin/ruff format --check .
+	npm run --silent lint
 
 bench: $(VENV)/.run-ready
 	$(PY) -m explorer bench
@@ -54,5 +55,10 @@ $(VENV)/.test-ready: requirements.txt requirements-dev.txt | $(VENV)/bin/pip
 	$(VENV)/bin/pip install --quiet --disable-pip-version-check -r requirements-dev.txt
 	touch $@
 
+# eslint for `make lint`, axe-core for the tests of the page; both are tools, and the page needs neither.
+node_modules/.ready: package.json package-lock.json
+	npm ci --silent --no-audit --no-fund
+	touch $@
+
 clean:
-	rm -rf $(VENV)
+	rm -rf $(VENV) node_modules

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
-from typing import Any, get_args
+from dataclasses import dataclass, make_dataclass
+from typing import Any
 
 from explorer.config import knobs
 from explorer.schema import SchemaError, parse_json, read
-from explorer.verdicts import LOOSE_RULES, Evidence, Judgement, Rule, judge, judge_evidence
+from explorer.verdicts import LOOSE_RULES, RULES, Evidence, Judgement, judge, judge_evidence
 
 # What `judge --help` says of a line; docs/contracts.md has the same as a table.
 FIELDS = (
@@ -24,8 +24,23 @@ FIELDS = (
 )
 
 
+# The knobs of all rules but FLy as fields, None where a case does not give them.
+_Knobs = make_dataclass(
+    "_Knobs",
+    [
+        (knob.name, knob.kind | None, None)
+        for name, rule in LOOSE_RULES.items()
+        if name != "fly"
+        for knob in rule.settings
+    ],
+    frozen=True,
+    kw_only=True,
+    slots=True,
+)
+
+
 @dataclass(frozen=True, slots=True)
-class Case:
+class Case(_Knobs):
     """The input of one judging case; lists have one entry per drafted token.
 
     Rules fly and exact need entropy, theta and window; the others their own lists and knobs (verdicts.LOOSE_RULES), by name.
@@ -45,18 +60,10 @@ class Case:
     certainty: tuple[float | None, ...] | None = None
     divergence: tuple[float | None, ...] | None = None
     harmless: tuple[float | None, ...] | None = None
-    typical_epsilon: float | None = None
-    typical_delta: float | None = None
-    top_k: int | None = None
-    margin: float | None = None
-    kl_limit: float | None = None
-    kl_confidence: float | None = None
-    judge_threshold: float | None = None
-    judge_run: int | None = None
 
     def __post_init__(self) -> None:
-        if self.rule not in get_args(Rule):
-            raise SchemaError(f"rule must be one of {', '.join(get_args(Rule))}, got {self.rule[:60]!r}")
+        if self.rule not in RULES:
+            raise SchemaError(f"rule must be one of {', '.join(RULES)}, got {self.rule[:60]!r}")
         for knob in knobs():
             value = getattr(self, knob.name, None)
             if value is not None and knob.kind in (int, float) and not knob.low <= value <= knob.high:

@@ -2,18 +2,18 @@
 
 Pure functions over small lists: this module knows booleans, entropies and probabilities, never models, text or torch.
 FLy is arXiv 2511.22972; `docs/papers.md` says where the paper's text, its released code and this project differ. The other
-loose rules and their sources are in `docs/comparators.md`. A rule is one function and its entry in LOOSE_RULES (its twin in
-explorer/ui/web/core/rule.js another), and its knobs in config.py.
+loose rules and their sources are in `docs/comparators.md`. A loose rule is one function and its entry in LOOSE_RULES, which
+carries its knobs; its twin is in explorer/ui/web/twins/verdicts.js. docs/architecture.md has the recipe.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, make_dataclass
 from enum import StrEnum
-from typing import Literal, Protocol
+from typing import Any, Literal
 
-Rule = Literal["autoregressive", "exact", "fly", "typical", "topk", "margin", "kl", "judge"]
+from explorer.knobs import Knob
 
 
 class Verdict(StrEnum):
@@ -108,31 +108,25 @@ class Evidence:
     ] = ()  # what a judge head says of the drafted token: 0 where it matters, 1 where not
 
 
-class Settings(Protocol):
-    """The knobs of all rules by their names in DecodeConfig, which is one; a rule reads only its own."""
-
-    rule: Rule
-    theta: float
-    window: int
-    window_includes_mismatch: bool
-    typical_epsilon: float
-    typical_delta: float
-    top_k: int
-    margin: float
-    kl_limit: float
-    kl_confidence: float
-    judge_threshold: float
-    judge_run: int
+Settings = Any  # RuleSettings below, made from the entries; a rule reads only its own knobs
 
 
 @dataclass(frozen=True, slots=True)
 class LooseRule:
-    """A rule that may keep mismatches. Stop ids are no concern of it: a mismatch that involves one is never shown to it."""
+    """A rule that may accept mismatches. Stop ids are no concern of it: a mismatch that involves one is never shown to it."""
 
     judge: Callable[[Evidence, int, Settings], Verdict]  # one mismatch, by its position
+    help: str
     reads: tuple[str, ...]  # the lists of Evidence it needs
-    knobs: tuple[str, ...]  # of DecodeConfig
+    settings: tuple[Knob, ...]  # its own knobs
     greedy_only: bool = True  # defined for drafts and choices that are not drawn
+    # Settings of its knobs under each of which it accepts no mismatch at all, as the exact rule.
+    exact_at: tuple[Mapping[str, Any], ...] = ()
+
+    @property
+    def knobs(self) -> tuple[str, ...]:
+        """The names of its knobs, which are fields of DecodeConfig."""
+        return tuple(knob.name for knob in self.settings)
 
 
 def _fly(evidence: Evidence, position: int, settings: Settings) -> Verdict:
@@ -185,21 +179,144 @@ def _within(holds: bool) -> Verdict:
     return Verdict.RELAXED if holds else Verdict.LIMIT
 
 
+ENTROPY_MEASURES = ("normalized", "top3")
+
 LOOSE_RULES: dict[str, LooseRule] = {
-    "fly": LooseRule(_fly, ("entropy",), ("entropy", "theta", "window", "window_includes_mismatch"), greedy_only=False),
-    "typical": LooseRule(_typical, ("prob", "certainty"), ("typical_epsilon", "typical_delta")),
-    "topk": LooseRule(_topk, ("rank",), ("top_k",)),
-    "margin": LooseRule(_margin, ("rank", "gap"), ("margin",)),
-    "kl": LooseRule(_kl, ("top_prob", "divergence"), ("kl_limit", "kl_confidence")),
-    "judge": LooseRule(_judge, ("harmless",), ("judge_threshold", "judge_run")),
-}
+    "fly": LooseRule(
+        _fly,
+        "Also keeps a mismatch where the target is unsure and the next drafted tokens all match: the verdict is deferred to them.",
+        reads=("entropy",),
+        settings=(
+            Knob(
+                "theta", float, 0.05, "Theta", "A mismatch may be deferred where the target's entropy is at least this.",
+                low=0.0, high=1.2, step=0.005, looser="lower",
+            ),
+            Knob(
+                "window", int, 3, "Window W", "How many drafted tokens after a deferred mismatch must all match.",
+                low=0, high=32, step=1, unit="tokens", looser="lower",
+            ),
+            Knob(
+                "entropy", str, "normalized", "Entropy measure", "How the target's doubt is measured.",
+                choices=ENTROPY_MEASURES,
+                choice_help={
+                    "normalized": "Over the full vocabulary, divided by ln V: 0 to 1. The paper's text.",
+                    "top3": "Partial sum over the three likeliest tokens, in nats: 0 to 1.099. The released code.",
+                },
+            ),
+            Knob(
+                "window_includes_mismatch", bool, False, "Window includes the mismatch",
+                "The released code's counting: W - 1 tokens must follow, not W.",
+            ),
+        ),
+        greedy_only=False,
+    ),
+    "typical": LooseRule(
+        _typical,
+        "As Medusa: keeps a mismatch that the target finds likely enough.",
+        reads=("prob", "certainty"),
+        settings=(
+            Knob(
+                "typical_epsilon", float, 0.09, "Typical epsilon",
+                "A mismatch is kept above this probability, whatever the entropy.",
+                low=0.0, high=1.0, step=0.01, looser="lower",
+            ),
+            Knob(
+                "typical_delta", float, 0.3, "Typical delta",
+                "A mismatch is kept also above this times exp(-entropy in nats), where that is less than typical epsilon.",
+                low=0.0, high=1.0, step=0.01, looser="lower",
+            ),
+        ),
+    ),
+    "topk": LooseRule(
+        _topk,
+        "Keeps a mismatch among the target's k likeliest tokens.",
+        reads=("rank",),
+        settings=(
+            Knob(
+                "top_k", int, 2, "Top k", "A mismatch is kept among the target's k likeliest tokens; 1 keeps none.",
+                low=1, high=8, step=1, looser="higher",
+            ),
+        ),
+        exact_at=({"top_k": 1},),
+    ),
+    "margin": LooseRule(
+        _margin,
+        "As MARS: keeps the target's second choice where it is close behind the first.",
+        reads=("rank", "gap"),
+        settings=(
+            Knob(
+                "margin", float, 1.0, "Margin",
+                "The target's second choice is kept at most this far behind its first, in log-probability.",
+                low=0.0, high=10.0, step=0.05, unit="nats", looser="higher",
+            ),
+        ),
+    ),
+    "kl": LooseRule(
+        _kl,
+        "Keeps a mismatch where draft and target think nearly alike.",
+        reads=("top_prob", "divergence"),
+        settings=(
+            Knob(
+                "kl_limit", float, 0.3, "KL limit", "A mismatch is kept where KL(target || draft) is below this.",
+                low=0.0, high=10.0, step=0.05, unit="nats", looser="higher",
+            ),
+            Knob(
+                "kl_confidence", float, 0.9, "KL confidence",
+                "Nothing is kept where the target's likeliest token is more probable than this.",
+                low=0.0, high=1.0, step=0.01, looser="higher",
+            ),
+        ),
+        exact_at=({"kl_limit": 0.0}, {"kl_confidence": 0.0}),
+    ),
+    "judge": LooseRule(
+        _judge,
+        "Keeps a mismatch where a head that was trained on outcomes finds that it does not matter.",
+        reads=("harmless",),
+        settings=(
+            Knob(
+                "judge_threshold", float, 0.5, "Judge threshold",
+                "A mismatch is kept where the judge head gives it at least this; 0.5 is the point chosen for the head.",
+                low=0.0, high=1.0, step=0.01, looser="lower",
+            ),
+            Knob(
+                "judge_run", int, 1, "Judged in a row",
+                "At most so many mismatches one after the other are kept; 0 keeps none.",
+                low=0, high=16, step=1, unit="tokens", looser="higher",
+            ),
+        ),
+        exact_at=({"judge_run": 0},),
+    ),
+}  # fmt: skip
+
+RULES = ("autoregressive", "exact", *LOOSE_RULES)
+
+RULE = Knob(
+    "rule", str, "fly", "Rule", "How the target verifies drafted tokens.",
+    choices=RULES,
+    choice_help={
+        "autoregressive": "No drafts: the target writes every token itself, one per pass.",
+        "exact": "A drafted token stays only where it is the target's own choice, so the text is the target's own.",
+        **{name: f"{rule.help}{' Greedy only.' if rule.greedy_only else ''}" for name, rule in LOOSE_RULES.items()},
+    },
+)  # fmt: skip
+
+# The rule and every knob that only verdicts depend on: what a recorded run can be judged again under.
+RULE_SETTINGS = (RULE, *(knob for rule in LOOSE_RULES.values() for knob in rule.settings))
+
+RuleSettings = make_dataclass(
+    "RuleSettings",
+    [(knob.name, knob.kind, field(default=knob.default)) for knob in RULE_SETTINGS],
+    frozen=True,
+    slots=True,
+)
+RuleSettings.__doc__ = "The rule and the knobs of all rules; DecodeConfig is one."
 
 
 def judge(
     match: Sequence[bool],
     entropy: Sequence[float],
     *,
-    rule: Rule,
+    rule: str,
     theta: float,
     window: int,
     includes_mismatch: bool = False,
@@ -221,17 +338,8 @@ def judge(
         raise ValueError(f"match and entropy need one entry per drafted token, got {len(match)} and {len(entropy)}")
     if window < (1 if includes_mismatch else 0):
         raise ValueError("window must be at least 0, or at least 1 when it includes the mismatch")
-    return judge_evidence(Evidence(match, protected, entropy), _Window(rule, theta, window, includes_mismatch))
-
-
-@dataclass(frozen=True, slots=True)
-class _Window:
-    """The settings of FLy alone."""
-
-    rule: Rule
-    theta: float
-    window: int
-    window_includes_mismatch: bool
+    settings = RuleSettings(rule=rule, theta=theta, window=window, window_includes_mismatch=includes_mismatch)
+    return judge_evidence(Evidence(match, protected, entropy), settings)
 
 
 def judge_evidence(evidence: Evidence, settings: Settings) -> Judgement:

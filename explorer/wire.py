@@ -1,9 +1,9 @@
 """The one data form of the page: a run as a growing text of JSON lines. Pure: knows records and bytes, no page.
 
-Live runs stream it, recorded runs are it, and a page that needs no server carries it; explorer/ui/web/core/run.js reads all three. Line 1
+Live runs stream it, recorded runs are it, and a page that needs no server carries it; explorer/ui/web/twins/wire.js reads all three. Line 1
 says which run it is and under which settings; each further line is an *event*. Within a run the text only grows, so the
 browser is sent and parses just its tail. Keys are short, because the whole text travels once more with the last update.
-This table and explorer/ui/web/core/run.js are the two places that know them:
+This table and explorer/ui/web/twins/wire.js are the two places that know them:
 
 header  run (an id), recorded (true for a recorded run), imported (true for a visitor's file), pair and its title, prompt,
         config (DecodeConfig by name), notes, crossed (only where the draft has a vocabulary of its own), and of a recorded or
@@ -35,7 +35,7 @@ from __future__ import annotations
 import codecs
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -64,12 +64,11 @@ def header(
     here: bool = True,
     imported: bool = False,
     crossed: bool = False,
-    more_notes: Sequence[str] = (),
 ) -> str:
     """The first line of a run: a new one clears the view.
 
     provenance: of a run made before; here: whether its pair is at hand; imported: from a visitor's file; crossed: the draft has
-    a vocabulary of its own (for a run made before its provenance says so); more_notes: beside those on its settings.
+    a vocabulary of its own (for a run made before its provenance says so).
     """
     event = {
         "run": run,
@@ -79,7 +78,7 @@ def header(
         "title": title,
         "prompt": prompt,
         "config": asdict(config),
-        "notes": [*config.notes, *more_notes],
+        "notes": list(config.notes),
     }
     if crossed or (provenance and provenance.cross_tokenizer):
         event["crossed"] = True

@@ -2,21 +2,20 @@
 
 import dataclasses
 import math
-from typing import get_args
 
 import pytest
 
 from explorer.config import (
     ENTROPY_MAXIMUM,
-    ENTROPY_MEASURES,
     PRESETS,
     RULE_KNOBS,
     THETA_OF_MEASURE,
     ConfigError,
     DecodeConfig,
+    full_help,
     knobs,
 )
-from explorer.verdicts import LOOSE_RULES, Rule
+from explorer.verdicts import ENTROPY_MEASURES, LOOSE_RULES, RULES
 
 NUMBERS = [knob for knob in knobs() if knob.kind in (int, float)]
 
@@ -36,18 +35,20 @@ def test_the_table_covers_every_field():
 def test_every_choice_is_explained_and_every_need_is_a_choice_of_another_knob():
     table = {knob.name: knob for knob in knobs()}
     for knob in knobs():
-        of = table[knob.by or knob.name]
-        assert set(knob.lines) <= set(of.choices)
-        assert all(line in knob.full_help for line in knob.lines.values())
-        for need in knob.needs:
+        of = table[knob.choice_help_of or knob.name]
+        assert set(knob.choice_help) <= set(of.choices)
+        assert all(line in full_help(knob) for line in knob.choice_help.values())
+        for need in knob.relevant_when:
             assert all(set(choices) <= set(table[name].choices) and name != knob.name for name, choices in need.items())
     for name in ("rule", "entropy", "drafter", "length", "schedule"):
-        assert tuple(table[name].lines) == table[name].choices
+        assert tuple(table[name].choice_help) == table[name].choices
     # Its lines are of the policies under which it has an effect.
-    assert {"length": tuple(table["threshold"].lines)} in table["threshold"].needs
-    assert {name for name, knob in table.items() if {"rule": ("fly",)} in knob.needs} == set(LOOSE_RULES["fly"].knobs)
-    assert table["kl_limit"].full_help.endswith("In nats. Only with rule kl.")
-    assert table["phrase_length"].full_help.endswith("Only with phrases above 0 or drafter model+phrases.")
+    assert {"length": tuple(table["threshold"].choice_help)} in table["threshold"].relevant_when
+    assert {name for name, knob in table.items() if {"rule": ("fly",)} in knob.relevant_when} == set(
+        LOOSE_RULES["fly"].knobs
+    )
+    assert full_help(table["kl_limit"]).endswith("In nats. Only with rule kl.")
+    assert full_help(table["phrase_length"]).endswith("Only with phrases above 0 or drafter model+phrases.")
 
 
 def test_what_has_no_effect_is_never_refused():
@@ -162,7 +163,7 @@ def test_drafters_that_a_policy_silences_are_noted():
     assert DecodeConfig(length="confidence").notes == ()
 
 
-@pytest.mark.parametrize("rule", ["typical", "topk", "margin", "kl", "judge"])
+@pytest.mark.parametrize("rule", [name for name, rule in LOOSE_RULES.items() if rule.greedy_only])
 def test_rules_of_greedy_decoding_refuse_a_temperature(rule):
     with pytest.raises(ConfigError, match=f"Rule {rule} is defined for greedy decoding only: set the temperature to 0"):
         DecodeConfig(rule=rule, temperature=0.05)
@@ -179,7 +180,7 @@ def test_a_rule_that_compares_distributions_needs_a_draft_model():
 
 def test_every_loose_rule_has_its_knobs_here():
     names = {knob.name for knob in knobs()}
-    assert set(LOOSE_RULES) == set(get_args(Rule)) - {"autoregressive", "exact"}
+    assert set(LOOSE_RULES) == set(RULES) - {"autoregressive", "exact"}
     assert names >= set(RULE_KNOBS)
     assert len(RULE_KNOBS) == 1 + sum(len(rule.knobs) for rule in LOOSE_RULES.values()), "no knob serves two rules"
 

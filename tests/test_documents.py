@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from explorer.__main__ import _parser
+from explorer.cli.commands import command_line
 
 ROOT = Path(__file__).parents[1]
 PAGES = [
@@ -30,7 +30,7 @@ def commands_of(page: Path) -> list[list[str]]:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_command_can_be_typed(page):
     for arguments in commands_of(page):
-        _parser().parse_args(arguments)
+        command_line().parse_args(arguments)
 
 
 def test_commands_are_found():
@@ -43,7 +43,7 @@ def test_commands_are_found():
 
 def test_no_command_is_named_that_does_not_exist():
     """There is no program `explorer`, and a step of a command is not one either."""
-    names = "|".join(_parser()._subparsers._group_actions[0].choices)
+    names = "|".join(command_line()._subparsers._group_actions[0].choices)
     wrong = re.compile(
         rf"(?<!-m )\bexplorer ({names})\b|`(pacer|distill|judge-head) (collect|ask|train|evaluate|generate|features)\b"
     )

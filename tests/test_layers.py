@@ -1,4 +1,4 @@
-"""Dependencies point one way, and a recorded run opens without torch."""
+"""Dependencies point one way and never in a circle, functions fit on a screen, and a recorded run opens without torch."""
 
 import ast
 import subprocess
@@ -11,6 +11,15 @@ EXPLORER = Path(__file__).parents[1] / "explorer"
 # The rooms from the bottom up: each may import those before it. The modules beside them (config, trace, verdicts, ...) are below all.
 ROOMS = ("analysis", "engine", "sweep", "training", "bench", "ui", "cli", "__main__")
 
+# Inside the engine, likewise: tools, then its three nouns, then what puts them together.
+ENGINE_TOOLS, ENGINE_ROOMS = ("ranking", "sampling", "timing"), ("models", "drafters", "verification")
+LONGEST_FUNCTION = 80  # lines
+# Functions that were longer when the limit came: each leaves this list as it is taken apart, none joins it.
+STILL_LONGER: set[tuple[str, str]] = {
+    ("ui/page.py", "_explore"),
+    ("ui/tune/layout.py", "tune_tab"),
+}
+
 
 def imports(path: Path):
     """Every module a file imports, also inside functions."""
@@ -20,6 +29,23 @@ def imports(path: Path):
         elif isinstance(node, ast.ImportFrom) and node.module:
             yield node.module
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def module_of(path: Path) -> str:
+    return ".".join(path.relative_to(EXPLORER.parent).with_suffix("").parts).removesuffix(".__init__")
+
+
+MODULES = {module_of(path): path for path in sorted(EXPLORER.rglob("*.py"))}
+
+
+def own_imports(module: str) -> set[str]:
+    """The modules of this project that one imports, also inside functions and for type checkers."""
+    return {name for name in imports(MODULES[module]) if name in MODULES and name != module and not _is_package(name)}
+
+
+def _is_package(module: str) -> bool:
+    """Whether it is an empty room: naming it on the way to a module inside is no dependency."""
+    return MODULES[module].name == "__init__.py" and not ast.parse(MODULES[module].read_text(encoding="utf-8")).body[1:]
 
 
 def height(room: str) -> int:
@@ -46,11 +72,55 @@ def test_dependencies_point_one_way(path):
             assert not module.startswith("explorer.engine"), "analysis works on traces, not on models"
 
 
+def test_no_module_imports_itself_in_a_circle():
+    """Neither through functions nor for type checkers: two modules that need each other are one, or lack a third."""
+    finished: set[str] = set()
+
+    def visit(module: str, path: tuple[str, ...]) -> None:
+        assert module not in path, " -> ".join([*path[path.index(module) :], module])
+        if module not in finished:
+            for name in sorted(own_imports(module)):
+                visit(name, (*path, module))
+            finished.add(module)
+
+    for module in MODULES:
+        visit(module, ())
+
+
+def test_the_engine_stands_on_its_models():
+    """models, drafters, verification: each may use those before it; the modules beside them put them together."""
+    ranks = {name: rank for rank, name in enumerate(ENGINE_ROOMS, 1)} | dict.fromkeys(ENGINE_TOOLS, 0)
+
+    def rank(module: str) -> int:
+        return ranks.get(module.split(".")[2], len(ranks))
+
+    inside = [module for module in MODULES if module.startswith("explorer.engine.")]
+    for module in inside:
+        for name in own_imports(module).intersection(inside):
+            assert rank(name) <= rank(module), f"{module} imports {name}"
+
+
+def functions(path: Path):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node.name, node.end_lineno - node.lineno + 1
+
+
+def test_functions_fit_on_a_screen():
+    paths = [*MODULES.values(), EXPLORER.parent / "app.py"]
+    long = {(path, *function) for path in paths for function in functions(path) if function[1] > LONGEST_FUNCTION}
+    named = {
+        (path.relative_to(EXPLORER).as_posix() if path.is_relative_to(EXPLORER) else path.name, name)
+        for path, name, _ in long
+    }
+    assert named <= STILL_LONGER, sorted(named - STILL_LONGER)
+
+
 @pytest.mark.parametrize(
     "modules",
     [
         "verdicts, trace, config, analysis.replay, analysis.metrics, sweep.points, cases, pieces, schema, cli.terminal",
-        "__main__",
+        "__main__, cli.commands",
     ],
 )
 def test_a_recorded_run_opens_without_torch(modules):

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from explorer.config import ConfigError, DecodeConfig
+from explorer.config import RULE_KNOBS, ConfigError, DecodeConfig
+from explorer.conflicts import EVERYTHING
 from explorer.trace import Round, Trace
 from explorer.verdicts import Judgement, MissingEvidence, Verdict
 
@@ -53,17 +54,14 @@ class Span:
 
 def replay(trace: Trace, config: DecodeConfig) -> list[ReplayedRound]:
     """Judge every round of the trace under the rule of `config`; raises ConfigError for a rule without a draft, one that reads
-    what was not recorded, and another than exact where PEARL's schedule was run.
+    what was not recorded, and one that cannot go together with how the run drafted (explorer/conflicts.py).
 
     Which of several phrases a round took does not depend on the rule, and neither does the pool before the first change: so
     a round with phrases is judged again like any other.
     """
-    if config.rule == "autoregressive":
-        raise ConfigError("a replay judges recorded drafts again: its rule must be exact or a loose one")
-    if trace.config.schedule == "pearl" and config.rule != "exact":
-        raise ConfigError(
-            "PEARL's schedule goes on from exact matches alone: this run cannot be judged again under another rule"
-        )
+    config.check_with(EVERYTHING, "replay")
+    if trace.config.drafts:  # the recorded drafts under the new rule: refused where such a run is
+        replace(trace.config, **{name: getattr(config, name) for name in RULE_KNOBS})
     replayed, diverged = [], False
     for index, recorded in enumerate(trace.rounds):
         try:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from explorer.cli.options import DEVICE_HELP, PAIR_HELP, add_collecting, count, device, knob_number, named, within
+from explorer.cli.progress import show
 from explorer.errors import UserError
 from explorer.prompts import CHECKABLE, EXAMPLES, HELD_OUT
 
@@ -23,6 +24,7 @@ RUNS = Path("runs/judge-head")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of all steps."""
     parser.add_argument(
         "--pair", metavar="P", type=named, help=f"{PAIR_HELP} (default: the default pair of this machine)"
     )
@@ -62,7 +64,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     collect.add_argument("--prompts", type=Path, metavar="F", help="JSON lines with answers, in place of made prompts")
 
-    train = steps.add_parser("train", help="train a head on all shards there are but the first ones, and write it")
+    _add_train(steps.add_parser("train", help="train a head on all shards there are but the first ones, and write it"))
+    _add_evaluate(
+        steps.add_parser("evaluate", help="figures of a head on labelled mismatches, and of the rule on answers")
+    )
+
+
+def _add_train(train: argparse.ArgumentParser) -> None:
     train.add_argument(
         "--out", type=Path, default=RUNS / "head", metavar="FOLDER", help="of the written head (default: %(default)s)"
     )
@@ -81,7 +89,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--seed", type=knob_number("seed"), default=1, metavar="N", help="of the folds (default: %(default)s)"
     )
 
-    evaluate = steps.add_parser("evaluate", help="figures of a head on labelled mismatches, and of the rule on answers")
+
+def _add_evaluate(evaluate: argparse.ArgumentParser) -> None:
     evaluate.add_argument(
         "--head", type=Path, default=RUNS / "head", metavar="FOLDER", help="as train writes it (default: %(default)s)"
     )
@@ -113,20 +122,21 @@ def _collect(args: argparse.Namespace) -> None:
     items = [item for item in read_prompts(args.prompts) if item.answer] if args.prompts else None
     pair, drafters = load(args)
     settings = {"rows": args.rows, "max_new": args.max_new_tokens, "seed": args.seed}
-    collect(pair, drafters, args.data, args.shards, settings, args.exclude, items)
+    show(collect(pair, drafters, args.data, args.shards, settings, args.exclude, items), "shards")
 
 
 def _train(args: argparse.Namespace) -> None:
     from explorer.engine.models.registry import find_pair
-    from explorer.engine.verification.judge_head import Card
+    from explorer.engine.verification.judge_head import JudgeHeadCard
+    from explorer.training.common.collection import read_settings, shard_number, shard_paths
     from explorer.training.judge.card import save, save_readme
-    from explorer.training.judge.data import read_settings, shard_paths
     from explorer.training.judge.evaluate import HEAD, judged, thresholds
-    from explorer.training.judge.train import Recipe, train
+    from explorer.training.judge.report import report
+    from explorer.training.judge.train import JudgeRecipe, train
 
     settings = read_settings(args.data)
     test, validation, training = _split(args)
-    recipe = Recipe(args.folds, args.recall, args.seed)
+    recipe = JudgeRecipe(args.folds, args.recall, args.seed)
     fit = train(training, validation, recipe)
     mine = next(
         one for one in judged(fit.head, test, thresholds(fit.head, validation, recipe.recall)) if one.name == HEAD
@@ -140,19 +150,19 @@ def _train(args: argparse.Namespace) -> None:
         "test_recall": mine.recall,
         "test_accepted": mine.accepted,
     }
-    card = Card(
+    card = JudgeHeadCard(
         tuple(settings["drafts"]), settings["target"], settings["dtype"], len(fit.head.weight),
         data, recipe.numbers | {"decay": fit.decay}, metrics,
     )  # fmt: skip
     save(args.out, fit.head, card)
     target = find_pair(settings["pair"]).target
-    collected = [int(path.stem.rpartition("-")[2]) for path in shard_paths(args.data)]
+    collected = [shard_number(path) for path in shard_paths(args.data)]
     save_readme(args.out, card, getattr(target, "name", str(target)), collected)
     print(
         "mean AUC over the folds, by decay: "
         + ", ".join(f"{decay:g}: {score:.3f}" for decay, score in fit.aucs.items())
     )
-    print(f"written to {args.out}")
+    print(f"written to {args.out}, its report to {report(args.out, fit, test)}")
 
 
 def _evaluate(args: argparse.Namespace) -> None:
@@ -216,7 +226,7 @@ def load(args: argparse.Namespace) -> tuple[Pair, list[Drafter]]:
     from explorer.engine.models.registry import default_pair, find_pair
     from explorer.engine.pair import lay_out
     from explorer.training.judge.labels import Drafter
-    from explorer.training.pacer.sides import read_draft
+    from explorer.training.pacer.models import read_draft
 
     name = args.pair or default_pair(args.device)
     pair = load_pair(name, args.device)

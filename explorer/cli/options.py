@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from explorer.config import DTYPES, POLICY_DEFAULTS, THETA_OF_MEASURE, DecodeConfig, Knob, knobs
+from explorer.conflicts import Offers
 
-DEVICES = ("cpu", "cuda", "mps", "xpu", "auto")
+DEVICES = ("cpu", "cuda", "auto")
 PAIR_HELP = "a name that `python -m explorer pairs` lists, or TARGET,DRAFT"
 DEVICE_HELP = "default: cuda if present, else cpu"
 
@@ -58,6 +59,14 @@ def add_pair(parser: argparse.ArgumentParser) -> None:
         help=f"one of {', '.join(DTYPES)}; default: bfloat16 on cuda; on a cpu packed float32 with a quantized draft; "
         "float32 is the plain oracle",
     )
+
+
+def offers_of(name: str, args: argparse.Namespace) -> Offers:
+    """What the pair of that name offers, as far as it is known before it is loaded; raises UnknownPair."""
+    from explorer.engine.models.registry import find_pair
+
+    offers = find_pair(name).offers
+    return replace(offers, pacer_layer=True) if args.pacer_layer else offers
 
 
 def add_layer(parser: argparse.ArgumentParser) -> None:
@@ -104,21 +113,21 @@ def add_collecting(
 
 
 def add_knob(
-    parser: argparse.ArgumentParser, knob: Knob, choices: Collection[str] = (), base: DecodeConfig | None = None
+    parser: argparse.ArgumentParser, knob: Knob, never: Collection[str] = (), base: DecodeConfig | None = None
 ) -> None:
-    """The option of one knob. choices: those of it that the command takes, where it does not take all; base: where its defaults
-    come from, None for a record that is not read yet.
+    """The option of one knob. never: choices of it that the command does not take; base: where its defaults come from, None for a
+    record that is not read yet.
 
     The parser gets no default: what was not given keeps the value it would have had.
     """
-    choices = tuple(choices) or knob.choices
+    choices = tuple(choice for choice in knob.choices if choice not in never)
     options: dict[str, Any] = {
         "dest": knob.name,
         "default": argparse.SUPPRESS,
         "help": f"{_help(knob, choices)} [{'; '.join(_facts(knob, base))}]".replace("%", "%%"),
     }
     if knob.kind is bool:
-        parser.add_argument(flag(knob.name), action="store_true", **options)
+        parser.add_argument(flag(knob.name), action=Switch, **options)
     elif knob.kind is tuple:
         parser.add_argument(flag(knob.name), action="append", type=stop_text, metavar="TEXT", **options)
     elif choices:
@@ -127,20 +136,36 @@ def add_knob(
         parser.add_argument(flag(knob.name), type=number(knob), metavar="N" if knob.kind is int else "X", **options)
 
 
+def add_switch(parser: argparse.ArgumentParser, option: str, help: str, on: bool = False) -> None:
+    """An option with its opposite, --no-...; on: what holds without either."""
+    help += f" (default: {'on' if on else 'off'})"
+    parser.add_argument(option, action=Switch, default=on, help=help)
+
+
+class Switch(argparse.BooleanOptionalAction):
+    """An option with its opposite, whose help stays as it is given."""
+
+    def __init__(self, option_strings: list[str], dest: str, *, help: str, **options: Any):
+        super().__init__(option_strings, dest, **options)
+        self.help = help
+
+
 def flag(name: str) -> str:
     """The option of a knob."""
     return "--stop" if name == "stop_strings" else f"--{name.replace('_', '-')}"
 
 
 def _help(knob: Knob, choices: Collection[str]) -> str:
-    lines = (f"{choice}: {line}" for choice, line in knob.lines.items() if knob.by or choice in choices)
+    lines = (
+        f"{choice}: {line}" for choice, line in knob.choice_help.items() if knob.choice_help_of or choice in choices
+    )
     return " ".join([knob.help, *lines])
 
 
 def _facts(knob: Knob, base: DecodeConfig | None) -> list[str]:
     """When a knob has an effect, its range with the unit, its default."""
     needs = [
-        need for need in knob.needs if "rule" not in need or len(knob.needs) == 1
+        need for need in knob.relevant_when if "rule" not in need or len(knob.relevant_when) == 1
     ]  # that there is a draft goes without saying
     facts = [f"only with {' and '.join(map(need_text, needs))}"] if needs else []
     if not knob.choices and knob.kind in (int, float):
@@ -217,6 +242,11 @@ def number(knob: Knob) -> Callable[[str], float]:
     return read
 
 
+def knob_named(name: str) -> Knob:
+    """The knob of that name."""
+    return _BY_NAME[name]
+
+
 def knob_number(name: str) -> Callable[[str], float]:
     """A reader of the numbers of the knob of that name."""
     return number(_BY_NAME[name])
@@ -264,7 +294,7 @@ def stop_text(text: str) -> str:
 
 def device(text: str) -> str:
     """A device by torch's name, checked as far as that goes without torch."""
-    if text.partition(":")[0] not in DEVICES:
+    if text not in DEVICES and not re.fullmatch(r"cuda:\d{1,3}", text):
         raise argparse.ArgumentTypeError(f"must be one of {', '.join(DEVICES)}, or like cuda:1, got {text[:60]!r}")
     return text
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -13,6 +13,8 @@ from typing import Self
 import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
+from explorer.config import DecodeConfig
+from explorer.conflicts import JUDGED_RULES, Offers
 from explorer.engine.drafters.eagle import Eagle3Head
 from explorer.engine.drafters.features import FeatureModel
 from explorer.engine.drafters.lengths import BlockScorer
@@ -26,16 +28,12 @@ from explorer.engine.models.packed import Form, PackedContext, PackedModel, supp
 from explorer.engine.models.vocabulary import Vocabulary
 from explorer.engine.verification.judge_head import JudgeHead, JudgeHeadError, read_judge_head
 from explorer.errors import UserError
-from explorer.prompts import check_prompt_text
+from explorer.prompts import PromptError, check_prompt_text
 from explorer.trace import Message, Prompt, Provenance
 
 
 class PairMismatch(UserError):
     """Two models that do not share one vocabulary; the message says what differs."""
-
-
-class NoHead(UserError):
-    """The drafter features on a pair whose target has no head here."""
 
 
 class DraftSide:
@@ -126,6 +124,18 @@ class Pair:
         )
 
     @property
+    def offers(self) -> Offers:
+        """What runs on this pair can use."""
+        return Offers(
+            pacer_layer=bool(self.scorers),
+            head=self.head is not None,
+            judge_head=self.judge_head is not None,
+            one_vocabulary=self.draft_side is None,
+            branches=self.target.takes_branches,
+            draft_branches=self.draft.takes_branches,
+        )
+
+    @property
     def vocab_size(self) -> int:
         """Tokens of the vocabulary that logits are cut to: one more than the tokenizer's largest id."""
         return len(self.vocabulary)
@@ -163,41 +173,24 @@ class Pair:
     def open_draft(
         self, target: Context | PackedContext, states: bool = False, alone: bool = False, branches: bool = False
     ) -> Context | PackedContext | fixed.FixedContext:
-        """Start the draft's side of a sequence that is open on the target; states: leave final hidden states behind.
+        """Start the draft's side of a sequence that is open on the target; states: keep the final hidden states of each feed.
 
         A copy of the target in fewer bits reads the target's own keys and values: nothing to prefill, and more to agree on;
-        alone: it keeps its own even so. branches: several continuations will be fed at once, which fixed buffers do not take;
-        raises UnsupportedModel where nothing does.
+        alone: it keeps its own even so. branches: several continuations will be fed at once, which fixed buffers do not take.
         """
-        if branches:
-            self.draft.check_branches()
-            if isinstance(self.draft, fixed.FixedModel):
-                return Context(self.draft, states)
+        if branches and isinstance(self.draft, fixed.FixedModel):
+            return Context(self.draft, states)
         shared = self.drafts_for_itself and not alone
         return self.draft.open(states, target.cache) if shared else self.draft.open(states)
 
     def judge_head_for(self, rule: str) -> JudgeHead | None:
-        """The head that a run under a rule asks, None where the rule asks none; raises JudgeHeadError where there is none to ask."""
-        if rule != "judge":
-            return None
-        if self.judge_head is None:
-            raise JudgeHeadError(
-                "rule judge needs a judge head of this target, and this pair has none: choose another rule or pair, or make "
-                "a head with `python -m explorer judge-head`"
-            )
-        return self.judge_head
+        """The head that a run under a rule asks, None where the rule asks none."""
+        return self.judge_head if rule in JUDGED_RULES else None
 
     def open_target(self, features: bool = False, states: bool = False) -> Context | PackedContext:
-        """Start the target's side of a sequence; features: leave the states behind that a drafting head is fed; states: the final
-        ones of each feed. Raises NoHead, and UnsupportedModel for final states of some families."""
-        if not features:
-            return self.target.open(states)
-        if self.head is None:
-            raise NoHead(
-                "the drafter features needs an EAGLE-3 head of this target, and this pair has none: name the pair "
-                "TARGET,HEAD with the hub id or folder of one"
-            )
-        return self.target.open(states, taps=self.head.taps)
+        """Start the target's side of a sequence; features: keep the states that a drafting head is fed; states: keep
+        the final ones of each feed. Raises UnsupportedModel for final states of some families."""
+        return self.target.open(states, taps=self.head.taps) if features else self.target.open(states)
 
     @property
     def context_limit(self) -> int | None:
@@ -221,6 +214,19 @@ class Pair:
         )
         ids = self.tokenizer(rendered, add_special_tokens=False).input_ids
         return Prompt(tuple(ids), rendered, messages)
+
+    def check_prompt(self, prompt_ids: Sequence[int], config: DecodeConfig) -> None:
+        """Raise PromptError where prompt_ids cannot be decoded under `config`."""
+        if not len(prompt_ids):
+            raise PromptError("the prompt is empty: type at least one word")
+        if not all(0 <= token < self.vocab_size for token in prompt_ids):
+            raise PromptError(f"prompt ids must lie in the vocabulary, 0 to {self.vocab_size - 1}")
+        limit = self.context_limit
+        if limit is not None and len(prompt_ids) + config.max_new_tokens > limit:
+            raise PromptError(
+                f"the prompt has {len(prompt_ids)} tokens and the budget is {config.max_new_tokens}, together more than "
+                f"the context of {limit}: shorten the prompt or lower the budget"
+            )
 
     def provenance(self) -> Provenance:
         """What runs here and now."""
@@ -254,7 +260,7 @@ def stop_ids_of(target: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> 
         target.config.eos_token_id,
         tokenizer.eos_token_id,
     ]
-    ids = [i for one in named for i in (one if isinstance(one, (list, tuple)) else [one])]
+    ids = [i for value in named for i in (value if isinstance(value, (list, tuple)) else [value])]
     return frozenset(i for i in ids if i is not None and i >= 0)  # some configurations say -1 for none
 
 

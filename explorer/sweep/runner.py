@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from itertools import product
 
 from explorer.config import DecodeConfig
-from explorer.engine.decode import check_prompt, decode
+from explorer.conflicts import EVERYTHING
+from explorer.engine.decode import decode
 from explorer.engine.pair import Pair
 from explorer.engine.recorder import Recorder, plain
 from explorer.errors import UserError
@@ -34,7 +35,10 @@ def sweep_points(
         replace(base, rule="fly", theta=theta, window=window, draft_length=length)
         for length, window, theta in product(lengths, sorted(set(windows)), sorted(set(thetas)))
     ]
-    return tuple(dict.fromkeys([plain(base), *exact, lookup, *grid]))
+    points = tuple(dict.fromkeys([plain(base), *exact, lookup, *grid]))
+    for point in points:
+        point.check_with(EVERYTHING, "sweep")
+    return points
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +62,7 @@ def tasks(pair: Pair, items: Sequence[PromptItem], points: Sequence[DecodeConfig
             )
         try:
             prompt = pair.encode(item.prompt, points[0].raw_prompt)
-            check_prompt(pair, list(prompt.ids), points[0])
+            pair.check_prompt(prompt.ids, points[0])
         except UserError as error:
             raise UserError(f"prompt {index + 1}: {error}") from None
         ready.append(Task(index, item, prompt))

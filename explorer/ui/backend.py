@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import closing
 from dataclasses import replace
-from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from explorer.config import DecodeConfig
 from explorer.trace import Baseline, Prompt, Provenance, Round
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from explorer.engine.recorder import Recorder
     from explorer.prompts import PromptItem
     from explorer.sweep.record import Measured, PromptRuns, Sweep
-    from explorer.training.pacer.course import Plan
-    from explorer.training.pacer.progress import Choosing, Epoch, Shard, Step, Trained
 
 Result = TypeVar("Result")
 WARM = 12  # tokens
@@ -125,25 +123,6 @@ class Backend:
             rounds += one is None
             yield one or rounds
 
-    def course(
-        self, pair: Pair, plan: Plan, data: Path, layer: Path
-    ) -> Iterator[float | Shard | Epoch | Step | Choosing | Trained | None]:
-        """Collect for a pair and train a layer (explorer/training/pacer/course.py), None while a step of it runs."""
-        from explorer.training.pacer.course import course
-
-        return self._stepwise(course(pair, plan, data, layer))
-
-    def plan(self, shards: int, rows: int, tokens: int, **recipe: Any) -> Plan:
-        """What to collect and how to train."""
-        from explorer.training.pacer.course import Plan
-        from explorer.training.pacer.train import Recipe
-
-        return Plan(shards, rows, tokens, Recipe(**recipe))
-
-    def with_layer(self, pair: Pair, folder: Path) -> Generator[str, None, Pair]:
-        """The pair steered by the layer of a folder, for one run; the pair others use stays as it is."""
-        return (yield from _wait(self._worker.submit(pair.with_pacer_layer, folder)))
-
     def baseline(self, pair: Pair, prompt: Prompt, config: DecodeConfig) -> Generator[str, None, Baseline]:
         """Plain greedy decoding of the same prompt, yielding chances to stop."""
         from explorer.engine.recorder import plain
@@ -177,6 +156,7 @@ class Backend:
             from explorer.engine.load_pair import load_pair
 
             self._pair = None
+            gc.collect()  # steps recorded on buffers refer to them and they to the weights: only a collection frees such circles
             self._pair, self._name = load_pair(name, progress=progress), name
             for card in self._pair.cards.values():
                 if warning := card.warning(self._pair.fingerprints):

@@ -1,4 +1,4 @@
-"""What is kept of a run as files: its rounds as CSV, and one page that needs no server. Pure; twin of explorer/ui/web/saved/export.js.
+"""What is kept of a run as files: its rounds as CSV, and one page that needs no server. Pure; twin of explorer/ui/web/twins/exports.js.
 
 The page holds the same scripts and styles as the app and the text of the run as data. A strict Content-Security-Policy lets
 nothing in it but our own script run, and nothing be fetched.

@@ -29,7 +29,6 @@ TABLES = (
     "UNITS",
     "GROUPS",
     "TUNE_SOURCES",
-    "TRAIN_RULES",
 )
 CONSTANTS = (
     "TITLE", "LEAD", "LEAD_MARKS", "NEWCOMER", "PROMPT_LABEL", "PROMPT_PLACEHOLDER", "EXAMPLES_LABEL", "RECORDINGS_LABEL", "OWN_RUN", "OWN_FILE", "RUN", "STOP", "DOWNLOAD",
@@ -38,8 +37,8 @@ CONSTANTS = (
     "WARM_READY", "WARM_FAILED", "EXPLORE", "COMPARE", "COMPARE_LEAD", "COMPARE_RUN", "COMPARE_ADOPT", "COMPARE_MORE", "TUNE", "TUNE_LEAD", "TUNE_LOAN",
     "TUNE_PROMPTS", "TUNE_COUNT", "TUNE_OWN", "TUNE_OWN_INFO", "TUNE_FILE", "TUNE_THETAS", "TUNE_WINDOWS", "TUNE_LENGTHS",
     "TUNE_LIST_INFO", "TUNE_BUDGET", "TUNE_MORE", "TUNE_RUN", "TUNE_CANCEL", "TUNE_LIMIT", "TUNE_NATS", "TUNE_NATS_INFO",
-    "TUNE_LOST", "TUNE_CSV", "TUNE_JSON", "TRAIN", "TRAIN_LEAD", "TRAIN_RULE", "TRAIN_RULE_INFO", "TRAIN_SHARDS", "TRAIN_SHARDS_INFO",
-    "TRAIN_TOKENS", "TRAIN_EPOCHS", "TRAIN_RUN", "TRAIN_CANCEL", "TRAIN_FILE",
+    "TUNE_LOST", "TUNE_CSV", "TUNE_JSON",
+   
     "LEARN", "LEARN_LEAD", "LEARN_NONE",
 )  # fmt: skip
 
@@ -51,7 +50,7 @@ def english() -> dict[str, str]:
     found |= {f"preset.{name}": preset.label for name, preset in PRESETS.items()}
     for knob in page_knobs():
         found[f"{knob.name}.label"] = texts.SIGNED.get(knob.name, knob.label)
-        found |= {f"{knob.name}.{choice}": line for choice, line in knob.lines.items()} or {
+        found |= {f"{knob.name}.{choice}": line for choice, line in knob.choice_help.items()} or {
             f"{knob.name}.help": knob.help
         }
     found |= {f"example.{example['kind']}": example["label"] for example in examples()}
@@ -73,7 +72,7 @@ def _knob_texts(labels: dict[str, str]) -> dict[str, str]:
     for knob in page_knobs():
         label = labels[f"{knob.name}.label"]
         made[f"{knob.name}.title"] = f"{label} ({labels[f'UNITS.{knob.unit}']})" if knob.unit else label
-        lines = [f"**{labels[f'{knob.name}.{choice}']}**" for choice in knob.lines]
+        lines = [f"**{labels[f'{knob.name}.{choice}']}**" for choice in knob.choice_help]
         made[f"{knob.name}.info"] = " ".join(lines) or labels[f"{knob.name}.help"]
     return made
 

@@ -15,7 +15,13 @@ _PRESET = (
     "(name, ...now) => { const preset = %s[name]; return preset ? ['fly', ...%s.map((knob) => preset[knob])] : now; }"
 )
 _THETA = "(measure, now) => (%s)[measure] ?? now"
+_PAIR = "(pair) => { document.dispatchEvent(new CustomEvent('explorer-pair', { detail: { sets: %s, pair } })); }"
 _POLICY = "(policy, ...now) => %s.map((knob, index) => (%s)[policy]?.[knob] ?? now[index])"
+
+
+def tell_pair(pair: Any, sets: str) -> None:
+    """Let the browser know which pair some sets of controls are for; sets: as a CSS selector."""
+    pair.change(None, [pair], None, js=_PAIR % json.dumps(sets), **SCRIPT)
 
 
 def link_controls(controls: Mapping[str, Any], preset: Any = None) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from functools import cache
 from types import ModuleType
 
+from explorer.messages import CATALOGUES
 from explorer.ui.catalogue import en as texts
 from explorer.ui.catalogue import ko as texts_ko
 from explorer.ui.catalogue import messages_ko
@@ -48,6 +49,7 @@ def _templates() -> tuple[tuple[re.Pattern[str], str], ...]:
 def _all() -> Iterator[tuple[str, str]]:
     yield from messages_ko.MESSAGES.items()
     yield from messages_ko.NOTES.items()
+    yield from ((english, CATALOGUES["ko"][code]) for code, english in CATALOGUES["en"].items())
     for name, korean in messages_ko.NAMED.items():
         yield getattr(texts, name), korean
     for knob in page_knobs():

@@ -8,7 +8,7 @@ from typing import Any
 
 import gradio as gr
 
-from explorer.config import PRESETS, RULE_KNOBS, DecodeConfig
+from explorer.config import PRESETS, RULE_KNOBS, DecodeConfig, full_help
 from explorer.ui import rail
 from explorer.ui.backend import Backend
 from explorer.ui.catalogue import en as texts
@@ -27,11 +27,10 @@ from explorer.ui.controls import (
 from explorer.ui.explore import handlers as cb
 from explorer.ui.languages import examples, say
 from explorer.ui.learn.layout import CHOSEN, ENTER, TELL, learn_tab, lesson_slot
-from explorer.ui.links import LOOSE_KNOBS, SCRIPT, link_controls
+from explorer.ui.links import LOOSE_KNOBS, SCRIPT, link_controls, tell_pair
 from explorer.ui.paces import Paces
 from explorer.ui.recordings import Recording, recordings
 from explorer.ui.runview import run_view
-from explorer.ui.train import train_tab
 from explorer.ui.tune.layout import tune_tab
 from explorer.ui.visitors import Visitors
 from explorer.ui.warmup import Warmup
@@ -106,8 +105,6 @@ def build_page(
             paces = Paces(recorded)
             compare_tab(backend, explore, MODEL, paces)
             tune_tab(backend, explore, views, MODEL, paces)
-            if backend.loan_seconds is None:  # no loan is long enough to train in
-                train_tab(backend, explore, views)
         newcomer.click(None, None, [views], js=ENTER, **SCRIPT)
         views.change(None, js=TELL, **SCRIPT)
         page.load(Warmup(backend, warm).watch, None, [explore.readiness], concurrency_limit=None, **QUIET)
@@ -148,7 +145,9 @@ def _explore(
                     visible=bool(recorded),
                     elem_id="recordings",
                 )
-                view = run_view(opened.text if opened else "", list(handlers.recorded), handlers.pairs)
+                view = run_view(
+                    opened.text if opened else "", list(handlers.recorded), handlers.offers.table(), pair.value
+                )
                 with gr.Accordion(say("CHARTS_LABEL"), open=False, elem_id="charts") as charts:
                     plot = gr.Plot(show_label=False, elem_id="plot")
                 # The whole record of the run on show; the view's menu presses it.
@@ -197,8 +196,9 @@ def _explore(
         tell = _TELL % (json.dumps(list(controls)), presets)
         gr.on([component.change for component in knob_inputs], None, knob_inputs, [preset], js=tell, **SCRIPT)
         link_controls(controls, preset)
+        tell_pair(pair, "#settings")
         view.wanted(None, None, rule, js=_WANTED, **SCRIPT)
-        view.settled(cb.notes_html, knob_inputs, [notes], queue=False, **QUIET)
+        view.settled(handlers.notes, [pair, *knob_inputs], [notes], queue=False, **QUIET)
     return Explore(session, prompt, pair, controls, readiness)
 
 
@@ -250,6 +250,6 @@ def _api(handlers: cb.Callbacks) -> None:
 
     run.__signature__ = inspect.Signature(parameters, return_annotation=dict)
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters} | {"return": dict}
-    lines = [f"{knob.name} ({knob.range_text}): {knob.full_help}" for knob in page_knobs()]
+    lines = [f"{knob.name} ({knob.range_text}): {full_help(knob)}" for knob in page_knobs()]
     gr.api(run, api_name="run", api_description=texts.API_DESCRIPTION + " " + " ".join(lines), **MODEL)
     gr.api(cb.api_judge, api_name="judge", api_description=texts.API_JUDGE, concurrency_limit=None)

@@ -19,7 +19,7 @@ _BY_NAME = {knob.name: knob for knob in page_knobs()}
 
 def classes(knob: Knob) -> list[str]:
     """The classes of a knob's control."""
-    return ["knob", f"knob-{knob.name}", *(["lined"] if knob.lines else [])]
+    return ["knob", f"knob-{knob.name}", *(["lined"] if knob.choice_help else [])]
 
 
 def of_preset() -> list[str]:
@@ -33,16 +33,16 @@ def styles() -> str:
 
 
 def _lines(knob: Knob) -> Iterator[str]:
-    for place, choice in enumerate(knob.lines, 1):
+    for place, choice in enumerate(knob.choice_help, 1):
         line = f".info-text strong:nth-of-type({place})"
-        if knob.by:
-            yield f".{KNOBS}:has({_holds(knob.by, choice)}) .knob-{knob.name} {line} {{ display: inline; }}"
+        if knob.choice_help_of:
+            yield f".{KNOBS}:has({_holds(knob.choice_help_of, choice)}) .knob-{knob.name} {line} {{ display: inline; }}"
         else:
             yield f".knob-{knob.name}:has({_chosen(choice)}) {line} {{ display: inline; }}"
 
 
 def _hidden(knob: Knob) -> Iterator[str]:
-    for need in knob.needs:
+    for need in knob.relevant_when:
         # One :has each, because Gradio cuts a list of selectors at every comma.
         fails = [f":not(:has({_holds(name, choice)}))" for name, choices in need.items() for choice in choices or ("",)]
         yield f".{KNOBS}{''.join(fails)} .knob-{knob.name} {{ display: none; }}"

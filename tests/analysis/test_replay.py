@@ -113,5 +113,5 @@ def test_a_round_with_phrases_is_judged_again_as_one_draft(hand):
 def test_pearls_schedule_cannot_be_judged_again_under_another_rule(hand):
     trace = hand.pearl()
     assert not any(round_.changed for round_ in replay(trace, trace.config))
-    with pytest.raises(ConfigError, match="another rule"):
+    with pytest.raises(ConfigError, match="rule exact alone"):
         replay(trace, DecodeConfig(rule="fly"))

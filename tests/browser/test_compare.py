@@ -73,11 +73,12 @@ def test_sides_take_explores_settings_and_the_measure_brings_its_theta(story, vi
 def test_a_refusal_names_the_side(story, visit):
     page = open_compare(visit(story))
     page.click(".compare-side >> nth=1 >> text=More settings")
-    page.click("#b-length label:has-text('PACER')")
-    page.click("#b-drafter label:has-text('Prompt lookup')")
+    page.check("#b-window_includes_mismatch input")
+    page.fill("#b-window input[type=number]", "0")  # a slider goes anywhere; what it cannot stand on is said
+    page.press("#b-window input[type=number]", "Tab")
     page.fill("#compare-prompt textarea", "go")
     page.click("#compare-run")
-    page.wait_for_selector("text=B: Length policy pacer needs a draft model")
+    page.wait_for_selector("text=B: Window W must be at least 1")
 
 
 def test_stop_keeps_what_is_there(serve, visit):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from explorer.__main__ import _parser
+from explorer.cli.commands import command_line
 from explorer.cli.options import as_options, flag, need_text, without_effect
 from explorer.config import DecodeConfig, knobs
 
@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 
 def commands(parser=None, path=()):
     """Every command and step, with its parser."""
-    parser = parser or _parser()
+    parser = parser or command_line()
     subs = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
     if path and not subs:
         yield " ".join(path), parser
@@ -36,6 +36,14 @@ COMMANDS = dict(commands())
 def options(command: str) -> list[argparse.Action]:
     skipped = (argparse._HelpAction, argparse._SubParsersAction)
     return [action for action in COMMANDS[command]._actions if not isinstance(action, skipped)]
+
+
+def test_every_switch_can_be_taken_back():
+    """A preset or a record may have switched it on."""
+    for command in COMMANDS:
+        for action in options(command):
+            assert not isinstance(action, (argparse._StoreTrueAction, argparse._StoreFalseAction)), action
+    assert "--no-window-includes-mismatch" in COMMANDS["replay"].format_help()
 
 
 def test_all_commands_are_looked_at():
@@ -86,6 +94,9 @@ def test_every_number_has_a_range(command):
         "bench --draft-length 65",
         "sweep --prompts x --thetas 0 --windows 3 --out x.csv --drafter model+phrases",
         "run --prompt x --device abacus",
+        "run --prompt x --device mps",
+        "run --prompt x --device xpu",
+        "run --prompt x --device auto:1",
         "run --prompt x --dtype int3",
     ],
 )
@@ -128,7 +139,7 @@ def test_the_help_of_a_knob_is_made_from_the_table(knob):
     if knob.kind in (int, float):
         assert knob.range_text in text
         assert not knob.unit or f"{knob.range_text} {knob.unit}" in text
-    for need in knob.needs:
+    for need in knob.relevant_when:
         assert "rule" in need or need_text(need) in text
 
 
@@ -142,10 +153,10 @@ def test_defaults_are_those_of_the_command():
 
 def test_needs_in_options():
     by_name = {knob.name: knob for knob in knobs()}
-    assert [need_text(need) for need in by_name["tree_width"].needs] == [
+    assert [need_text(need) for need in by_name["tree_width"].relevant_when] == [
         "a --rule other than autoregressive", "--drafter features", "--tree above 0",
     ]  # fmt: skip
-    assert need_text(by_name["growth"].needs[1]) == "--length pacer"
+    assert need_text(by_name["growth"].relevant_when[1]) == "--length pacer"
 
 
 def test_options_given_for_nothing_are_named():
@@ -169,7 +180,9 @@ def test_every_knob_has_an_effect_under_some_settings():
     """The way back of the last test: whatever is named as needed can be had, and then the knob counts."""
     for knob in knobs():
         settings = {
-            name: (choices[0] if choices else 1) for need in knob.needs for name, choices in list(need.items())[:1]
+            name: (choices[0] if choices else 1)
+            for need in knob.relevant_when
+            for name, choices in list(need.items())[:1]
         }
         assert knob.unmet(DecodeConfig(**settings)) is None
 

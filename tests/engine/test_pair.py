@@ -8,7 +8,7 @@ import torch
 
 from explorer.config import ConfigError, DecodeConfig
 from explorer.engine.decode import decode
-from explorer.engine.load_pair import load_pair
+from explorer.engine.load_pair import load_folders, load_pair
 from explorer.engine.models import loading
 from explorer.engine.models.loading import Placement, placement
 from explorer.engine.models.model import LanguageModel, UnsupportedModel
@@ -241,6 +241,26 @@ def test_a_pair_cannot_be_changed(pair, with_judge_head):
     assert pair.judge_head is None
 
 
+def test_auto_takes_a_pair_that_shares_tables_as_a_whole(make_model, tokenizer, tmp_path):
+    """The default pair of a machine with GPUs is one: its target is never spread, so `--device auto` runs without naming a pair."""
+    from safetensors.torch import save_file
+
+    target = make_model("llama", 0)
+    target.save_pretrained(tmp_path / "target")
+    tokenizer.save_pretrained(tmp_path / "target")
+    target.config.save_pretrained(tmp_path / "draft")
+    layers = {k: v.clone() for k, v in target.state_dict().items() if "embed_tokens" not in k and "lm_head" not in k}
+    save_file(layers, tmp_path / "draft" / "model.safetensors")
+    assert find_pair(default_pair("auto")).is_grafted
+    folders = {side: tmp_path / side for side in ("target", "draft")}
+    pair = load_folders("tiny", folders, {"target": "t", "draft": "d"}, placement("auto", None), grafted=True)
+    assert not getattr(pair.target.model, "hf_device_map", None)
+    assert pair.draft.model.get_input_embeddings() is pair.target.model.get_input_embeddings()
+    config = DecodeConfig(rule="exact", draft_length=4, max_new_tokens=12)
+    rounds = list(decode(pair, [1, 2, 3], config))
+    assert all(round_.kept == len(round_.drafted) for round_ in rounds)
+
+
 # Names ---------------------------------------------------------------------------------------------------------------
 
 
@@ -273,6 +293,15 @@ def test_devices_and_dtypes():
     assert placement("cpu", "float32") == Placement(torch.device("cpu"), torch.float32, packed=False)
     assert placement(None, None).packed
     assert placement("cpu", "bfloat16").dtype == torch.bfloat16
-    for device, dtype in (("cuda", None), ("nonsense", None), ("cpu:x", None), ("cpu", "int8"), ("cpu", "Float32")):
+    for device, dtype in (
+        ("cuda", None),
+        ("nonsense", None),
+        ("cpu:x", None),
+        ("mps", None),
+        ("xpu", None),
+        ("meta", None),
+        ("cpu", "int8"),
+        ("cpu", "Float32"),
+    ):
         with pytest.raises(ConfigError, match="not available here|dtype must be one of"):
             placement(device, dtype)

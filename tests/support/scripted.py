@@ -7,11 +7,9 @@ import math
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from types import SimpleNamespace
 
-from explorer.analysis.calibration import Bin
 from explorer.config import DecodeConfig
+from explorer.conflicts import EVERYTHING, Offers
 from explorer.engine.turns import in_turn
 from explorer.errors import UserError
 from explorer.sweep.record import Measured, Pass, PromptRuns, run_of
@@ -29,7 +27,6 @@ from explorer.trace import (
     judge_rows,
     mentioned_ids,
 )
-from explorer.training.pacer import progress
 from explorer.ui.backend import Backend
 
 
@@ -137,9 +134,7 @@ class ScriptedKnownPair:
     title: str = "Scripted pair"
     is_here: bool = True
     is_embedded: bool = True
-    has_pacer_layer: bool = False
-    has_judge_head: bool = False
-    head: None = None
+    offers: Offers = EVERYTHING
     cross_tokenizer: bool = False
     download_gb: float | None = 0.1
     suits: str = "any CPU"
@@ -184,14 +179,16 @@ class ScriptedBackend:
     loan_seconds = None
     takes_typed_pairs = True
     warm = Backend.warm
+    provenance = Backend.provenance
 
-    def __init__(self, script: Script, missing: str = ""):
-        self.script, self.missing = script, missing
+    def __init__(self, script: Script, missing: str = "", offers: Offers = EVERYTHING):
+        """offers: what its pair has."""
+        self.script, self.missing, self.offers = script, missing, offers
         self.closed = 0  # runs whose iterator was closed
-        self.steered: list[str] = []  # layers of visitors' own, by run
 
     def pairs(self):
-        return (ScriptedKnownPair(), ScriptedKnownPair("absent", "Absent pair", is_here=False, is_embedded=False))
+        mine = ScriptedKnownPair(offers=self.offers)
+        return (mine, ScriptedKnownPair("absent", "Absent pair", is_here=False, is_embedded=False))
 
     def load(self, name: str):
         yield "reading the script"
@@ -265,54 +262,6 @@ class ScriptedBackend:
             length = len(prompt.ids) + config.max_new_tokens - room
             recorder.add(make_round(pair.vocabulary, steps, bonus, length, config, room))
         return recorder.trace()
-
-    def plan(self, shards: int, rows: int, tokens: int, **recipe):
-        return SimpleNamespace(shards=shards, rows=rows, tokens=tokens, **recipe)
-
-    def course(self, pair: ScriptedPair, plan, data: Path, layer: Path):
-        """Shards are empty files; losses and predictions are written down."""
-        data.mkdir(exist_ok=True)
-        for index in range(len(list(data.glob("shard-*"))), plan.shards):
-            while pair.script.gate and not pair.script.gate.acquire(timeout=0.02):
-                yield None
-            yield 0.5
-            path = data / f"shard-{index:05}.safetensors"
-            path.write_bytes(b"")
-            yield progress.Shard(path, plan.rows, 100, 30, 1.0)
-        figures = {"rounds": 40, "loss_held_out": 0.6, "auc": 0.9, "auc_within_offset": 0.8, "brier": 0.12}
-        figures |= {
-            f"{name}_{end}": 0.7 for name in ("auc", "auc_within_offset", "brier") for end in ("probs", "survival")
-        }
-        bins = (Bin(0.0, 0.1, 40, 0.05, 0.1), Bin(0.8, 0.9, 160, 0.85, 0.8))
-        yield progress.Epoch(0, 0, figures, bins, bins)
-        for step in range(1, 4 * plan.epochs + 1):
-            yield progress.Step(step, step / 4, 0.6 / step, 0.1 * step)
-            if step % 4 == 0:
-                yield progress.Epoch(step, step // 4, figures | {"loss_held_out": 0.6 - step / 100}, bins, bins)
-        yield progress.Choosing()
-        layer.mkdir()
-        (layer / "card.json").write_text("{}")
-        speeds = {"plain": 10.0, "fixed": 20.0, "pacer": 19.0, "oracle (drafts exactly what is kept)": 30.0}
-        replayed = [
-            {
-                "policy": name,
-                "setting": "-",
-                "speed": speed,
-                "tau": 2.0,
-                "drafted_per_round": 4.0,
-                "calls_per_round": 0.0,
-            }
-            for name, speed in speeds.items()
-        ]
-        choice = {"threshold": 0.6, "growth": 1.02, "block_size": 2, "draft_length": 23, "least_draft": 0}
-        yield progress.Trained(
-            {"rows": 300.0}, figures | {"epoch": plan.epochs}, choice, replayed, "measured: no device"
-        )
-
-    def with_layer(self, pair: ScriptedPair, folder: Path):
-        yield ""
-        self.steered.append(folder.name)
-        return pair
 
     def baseline(self, pair: ScriptedPair, prompt: Prompt, config: DecodeConfig):
         yield ""

@@ -220,11 +220,11 @@ def kinds() -> Iterator[dict[str, Case]]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         layer = PreVerificationLayer.beside(suite.tiny_pair("llama").oracle_draft)
-        from explorer.training.pacer.train import Recipe
+        from explorer.training.pacer.train import LayerRecipe
 
         card = cards.Card(
             "tiny", {"target": "t", "draft": "d"}, {"target": "float32", "draft": "float32"}, layer.shape,
-            cards.Rule("exact", 0.05, 3, "normalized"), {"texts": 1}, Recipe().numbers, {"auc": 0.9}, {},
+            cards.Rule("exact", 0.05, 3, "normalized"), {"texts": 1}, LayerRecipe().numbers, {"auc": 0.9}, {},
         )  # fmt: skip
         cards.save(folder, layer, card)
         weights, described = (folder / cards.WEIGHTS).read_bytes(), (folder / cards.CARD).read_bytes()

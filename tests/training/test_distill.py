@@ -13,14 +13,21 @@ from transformers import LlamaConfig, LlamaForCausalLM
 from explorer.engine.drafters.eagle import read_head, taps_of
 from explorer.engine.drafters.features import FeatureModel
 from explorer.errors import UserError
-from explorer.training.distill import draft as draft_files
-from explorer.training.distill import features
+from explorer.training.common.progress import finish
+from explorer.training.distill import draft_files, train_head
 from explorer.training.distill.data import Answer, collate, epoch, read_shard, write_shard
 from explorer.training.distill.evaluate import Figures, evaluate, matches, simulate
 from explorer.training.distill.generate import answer_batch
-from explorer.training.distill.head import build_head, write_head
+from explorer.training.distill.head_files import build_head, write_head
 from explorer.training.distill.prompts import Exclusion, seed_prompts
-from explorer.training.distill.train import Objective, Recipe, build_draft, label_states, train, trained_state
+from explorer.training.distill.train_draft import (
+    DraftObjective,
+    DraftRecipe,
+    build_draft,
+    label_states,
+    train,
+    trained_state,
+)
 from explorer.training.distill.unroll import read_texts
 
 STOP = 1
@@ -109,7 +116,7 @@ def test_both_stages_reduce_their_loss_on_a_repeated_batch(target, shards):
     for stage in ("regression", "distribution"):
         torch.manual_seed(0)
         draft = build_draft(target, (0, 3))
-        objective = Objective(draft, torch.cat([s.top_ids for s in sequences]).long())
+        objective = DraftObjective(draft, torch.cat([s.top_ids for s in sequences]).long())
         optimizer = torch.optim.AdamW([p for p in draft.parameters() if p.requires_grad], lr=3e-3)
         losses = []
         for _ in range(4):
@@ -123,18 +130,18 @@ def test_both_stages_reduce_their_loss_on_a_repeated_batch(target, shards):
 
 def test_embeddings_and_head_stay_the_targets(target, shards, tmp_path):
     draft = build_draft(target, (0, 3))
-    train(draft, shards[1:], read_shard(shards[0]), tmp_path, Recipe((0, 3), tokens=600, batch=128))
+    finish(train(draft, shards[1:], read_shard(shards[0]), tmp_path, DraftRecipe((0, 3), tokens=600, batch=128)))
     assert torch.equal(draft.lm_head.weight, target.lm_head.weight)
     assert not torch.equal(draft.model.norm.weight, target.model.norm.weight)
     assert set(trained_state(draft)) == {name for name in draft.state_dict() if "layers" in name or "norm" in name}
 
 
 def test_resumed_training_gives_the_same_weights(target, shards, tmp_path, monkeypatch):
-    recipe = Recipe((0, 3), tokens=1500, batch=128)
+    recipe = DraftRecipe((0, 3), tokens=1500, batch=128)
 
-    def run(name: str, recipe: Recipe = recipe) -> dict[str, torch.Tensor]:
+    def run(name: str, recipe: DraftRecipe = recipe) -> dict[str, torch.Tensor]:
         draft = build_draft(target, recipe.layers)
-        train(draft, shards[1:], read_shard(shards[0]), tmp_path / name, recipe, save_every=3)
+        finish(train(draft, shards[1:], read_shard(shards[0]), tmp_path / name, recipe, save_every=3))
         return trained_state(draft)
 
     whole = run("whole")
@@ -153,7 +160,7 @@ def test_resumed_training_gives_the_same_weights(target, shards, tmp_path, monke
     for name, tensor in whole.items():
         assert torch.equal(tensor, resumed[name]), name
     with pytest.raises(UserError, match="another recipe"):
-        run("parts", Recipe((0, 3), tokens=1501, batch=128))
+        run("parts", DraftRecipe((0, 3), tokens=1501, batch=128))
 
 
 def test_rounds_follow_from_the_match_masks():
@@ -170,7 +177,7 @@ def test_written_draft_reads_back(target, shards, tmp_path):
     target.save_pretrained(tmp_path / "target")
     figures = evaluate(draft, held_out, 4)
     counters = {"shards": [2, 3], "answers": 2, "answer_tokens": 5, "read": 10, "steps": 1}
-    runs = [asdict(Recipe((1, 2))) | counters, asdict(Recipe((1, 2), seed=2)) | counters]
+    runs = [asdict(DraftRecipe((1, 2))) | counters, asdict(DraftRecipe((1, 2), seed=2)) | counters]
     draft_files.write(draft, tmp_path / "draft", tmp_path / "target", runs, figures)
     assert sorted(path.name for path in (tmp_path / "draft").iterdir()) == [
         "README.md",
@@ -264,7 +271,7 @@ def test_a_chain_of_training_is_that_of_drafting(deep_target, deep_texts):
             right += 1
             state = context.feed(token, state)
         expected.append(right)
-    assert features.depths(head, deep_target, [text], 4) == [expected]
+    assert train_head.depths(head, deep_target, [text], 4) == [expected]
     assert any(expected)
 
 
@@ -272,10 +279,10 @@ def test_a_head_learns_is_written_and_reads_back(deep_target, deep_texts, tmp_pa
     torch.manual_seed(0)
     texts, held_out = deep_texts[1] + deep_texts[2], deep_texts[0]
     head = build_head(deep_target, texts)
-    before = features.evaluate(head.eval(), deep_target, texts, 4)
-    recipe = features.FeatureRecipe(tokens=3000, batch=256, chain=3, noise=0.0, rate=2e-3)
-    counters = features.train(head.train(), deep_target, texts, held_out, tmp_path / "work", recipe)
-    after = features.evaluate(head.eval(), deep_target, texts, 4)
+    before = train_head.evaluate(head.eval(), deep_target, texts, 4)
+    recipe = train_head.HeadRecipe(tokens=3000, batch=256, chain=3, noise=0.0, rate=2e-3)
+    counters = finish(train_head.train(head.train(), deep_target, texts, held_out, tmp_path / "work", recipe))
+    after = train_head.evaluate(head.eval(), deep_target, texts, 4)
     assert after.agreement > before.agreement
     assert counters["read"] >= 3000
     (tmp_path / "target").mkdir()
@@ -287,4 +294,29 @@ def test_a_head_learns_is_written_and_reads_back(deep_target, deep_texts, tmp_pa
     assert torch.equal(again.lm_head.weight, deep_target.lm_head.weight[head.vocabulary])
     assert json.loads((tmp_path / "head" / "config.json").read_text())["architectures"] == ["LlamaForCausalLMEagle3"]
     with pytest.raises(UserError, match="another recipe"):
-        features.train(head, deep_target, texts, held_out, tmp_path / "work", features.FeatureRecipe(tokens=1))
+        finish(train_head.train(head, deep_target, texts, held_out, tmp_path / "work", train_head.HeadRecipe(tokens=1)))
+
+
+def test_resumed_training_of_a_head_gives_the_same_weights(deep_target, deep_texts, tmp_path, monkeypatch):
+    recipe = train_head.HeadRecipe(tokens=1200, batch=128, chain=2)
+
+    def run(name: str) -> dict[str, torch.Tensor]:
+        torch.manual_seed(0)
+        head = build_head(deep_target, deep_texts[1])
+        finish(train_head.train(head.train(), deep_target, deep_texts[1], deep_texts[0], tmp_path / name, recipe, 2))
+        return head.state_dict()
+
+    whole = run("whole")
+    replace, saves = os.replace, itertools.count()
+
+    def killed_after_two_saves(*paths):
+        replace(*paths)
+        if next(saves) == 1:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "replace", killed_after_two_saves)
+    with pytest.raises(KeyboardInterrupt):
+        run("parts")
+    monkeypatch.undo()
+    resumed = run("parts")
+    assert all(torch.equal(tensor, resumed[name]) for name, tensor in whole.items())

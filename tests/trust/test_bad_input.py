@@ -149,7 +149,7 @@ def test_a_window_that_does_not_fit_is_allowed_and_noted(handlers, command, save
     words = "nothing can be deferred"
     settings = {"window": 8, "draft_length": 8, "rule": "fly"}
     values = form(**settings)
-    assert words in cb.notes_html(*values[3:])
+    assert words in handlers.notes(*values[1:2], *values[3:])
     assert words in handlers.api_run(*values)["notes"][0]
     _, _, err = command(
         "run", "--prompt", "go", "--pair", saved, "--window", 8, "--draft-length", 8, "--max-new-tokens", 4
@@ -235,7 +235,7 @@ def test_a_record_that_is_none_is_refused_with_the_reason(text, words, ways, tmp
 MARKUP = "<img src=x onerror=alert(1)>"
 
 
-def test_markup_in_a_refusal_is_text(ways):
+def test_markup_in_a_refusal_is_text(ways, handlers):
     """Gradio shows a message as markup: what a message quotes from a form or a file must not become some."""
     messages = [
         ways.page(*form(pair=MARKUP)), ways.endpoint(*form(pair=MARKUP)), ways.page(*form(theta=MARKUP)),
@@ -249,7 +249,7 @@ def test_markup_in_a_refusal_is_text(ways):
     assert "<" not in cb.readiness_html("WARM_FAILED", MARKUP, MARKUP).replace("<p class='readiness'>", "").replace(
         "</p>", ""
     )
-    notes = cb.notes_html(*form(theta=MARKUP)[3:])
+    notes = handlers.notes("scripted", *form(theta=MARKUP)[3:])
     assert "<img" not in notes
 
 

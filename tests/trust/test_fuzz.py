@@ -17,7 +17,8 @@ from explorer.errors import UserError
 from explorer.schema import SchemaError, parse_json
 from explorer.trace import MAX_TEXT_BYTES, Trace
 from explorer.training.common.checkpoint import read_checkpoint
-from explorer.training.pacer.data import read_settings, read_shard
+from explorer.training.common.collection import read_settings
+from explorer.training.pacer.data import read_shard
 from explorer.ui.recordings import run_text
 
 INPUTS = {

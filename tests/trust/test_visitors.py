@@ -196,10 +196,10 @@ def test_every_session_forgets_what_it_holds(tmp_path):
     assert (session.stopping, session.text, session.sweep, session.points) == (True, "", None, ())
     record = tmp_path / "record.json"
     record.write_text("{}")
-    session = cb.Session(own=cb.Own(object(), "", "", record), shown="a", layer=object())
+    session = cb.Session(own=cb.Own(object(), "", "", record), shown="a")
     session.forget()
     assert not record.exists()
-    assert (session.stopping, session.own, session.shown, session.layer) == (True, None, "", None)
+    assert (session.stopping, session.own, session.shown) == (True, None, "")
 
 
 @pytest.fixture(scope="module")

@@ -9,6 +9,7 @@ import pytest
 from scripted import STORY, Script, ScriptedBackend, Step, make_trace
 
 from explorer.config import PRESETS
+from explorer.conflicts import Offers
 from explorer.trace import Trace
 from explorer.ui.controls import page_knobs
 from explorer.ui.explore import handlers as cb
@@ -249,20 +250,28 @@ def test_a_rerun_takes_the_prompt_of_the_view_and_a_pair_of_this_machine(handler
     assert handlers.same_prompt(SimpleNamespace(prompt=3, pair="absent")) == [gr.skip(), "scripted"]
 
 
-def test_a_policy_without_its_layer_is_refused_before_anything_is_cleared(handlers, backend):
+@pytest.fixture
+def bare():
+    """Of a pair that ships nothing."""
+    return cb.Callbacks(ScriptedBackend(STORY, offers=Offers(pacer_layer=False, head=False, judge_head=False)))
+
+
+def test_a_policy_without_its_layer_is_refused_before_anything_is_cleared(bare):
     """The run on show was wiped, models were loaded, and only then came the refusal."""
     session = cb.Session(run="before")
     form = ["Hello", "scripted", False, *(("pacer" if k.name == "length" else k.default) for k in page_knobs())]
-    with pytest.raises(gr.Error, match="none ships for Scripted pair"):
-        handlers.prepare(session, *form)
+    with pytest.raises(gr.Error, match="PACER layer .*Scripted pair has none; there is one for: Absent pair"):
+        bare.prepare(session, *form)
     assert session.run == "before"
 
 
-def test_notes_say_what_is_unusual_or_wrong():
+def test_notes_say_what_is_unusual_or_wrong(handlers, bare):
     values = {knob.name: knob.default for knob in page_knobs()}
-    assert cb.notes_html(*values.values()) == ""
-    assert "nothing can be deferred" in cb.notes_html(*(values | {"window": 8}).values())
-    assert "Theta must be" in cb.notes_html(*(values | {"theta": None}).values())
+    assert handlers.notes("scripted", *values.values()) == ""
+    assert "nothing can be deferred" in handlers.notes("scripted", *(values | {"window": 8}).values())
+    assert "PACER layer" in bare.notes("scripted", *(values | {"length": "pacer"}).values())
+    assert handlers.notes("typed,pair", *(values | {"length": "pacer"}).values()) == "", "nobody knows yet"
+    assert "Theta must be" in handlers.notes("scripted", *(values | {"theta": None}).values())
 
 
 def opened(text, name="f.json"):

@@ -23,7 +23,7 @@ def test_a_control_says_what_the_table_says(knob):
     title, info = english[component.label.key], english[component.info.key]
     assert title.startswith(knob.label.removesuffix(" rho"))
     assert title.endswith(f"({knob.unit})") == bool(knob.unit)
-    assert info.split("**")[1::2] == list(knob.lines.values()) or info == knob.help
+    assert info.split("**")[1::2] == list(knob.choice_help.values()) or info == knob.help
     assert component.value == knob.default
     if knob.choices:
         assert tuple(value for _, value in component.choices) == knob.choices

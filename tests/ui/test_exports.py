@@ -27,7 +27,7 @@ HOSTILE = [
 CSV = """(() => {
   const run = newRun(JSON.parse(data[0]));
   data.slice(1).forEach((line) => readEvent(run, JSON.parse(line)));
-  return csvOfRounds(run);
+  return roundsCsv(run);
 })()"""
 
 
@@ -98,9 +98,7 @@ def test_both_sides_make_the_same_page(hostile):
         "script": function(), "run": text, "record": hostile.dumps(),
     }  # fmt: skip
     # json.dumps and html.escape write two quotes differently, and mean the same.
-    made = (
-        run_script("pageOf(data)", values).replace("&#60;", "&lt;").replace("&#62;", "&gt;").replace("&#38;", "&amp;")
-    )
+    made = run_script("page(data)", values).replace("&#60;", "&lt;").replace("&#62;", "&gt;").replace("&#38;", "&amp;")
     assert made.replace("&#34;", "&quot;").replace("&#39;", "&#x27;") == exports.page(hostile, nonce="n" * 32)
 
 

@@ -23,7 +23,7 @@ PLACEHOLDER = re.compile(r"\{\w+[^}]*\}")
 GAP = re.compile(r"\{(\w+)[^}]*\}")
 HANGUL = re.compile("[\uac00-\ud7a3]")
 # Names, letters and signs that are the same in every language.
-UNTRANSLATED = re.compile(r"^(kinds|others)\.[\w:]+\.mark$|^locale$|^card\.theta$|^lanes\.theta$|^lanes\.policies\.(pacer|adaedl)$|^whatif\.tau$|^whatif\.values\.fly$|\.knobs\.(theta|window)$|^tune\.(locale|length|map\.cell|map\.range|point\.fly)$|^comparison\.values\.fly$|^train\.(locale|rules\.fly)$")  # fmt: skip
+UNTRANSLATED = re.compile(r"^(kinds|others)\.[\w:]+\.mark$|^locale$|^card\.theta$|^lanes\.theta$|^lanes\.policies\.(pacer|adaedl)$|^whatif\.tau$|^whatif\.values\.fly$|\.knobs\.(theta|window)$|^tune\.(locale|length|map\.cell|map\.range|point\.fly)$|^comparison\.values\.fly$")  # fmt: skip
 
 
 def leaves(table, path=""):
@@ -38,7 +38,6 @@ def views(language, learn):
         (language.VIEW, ""),
         (language.TUNE_VIEW, "tune"),
         (language.COMPARE_VIEW, "comparison"),
-        (language.TRAIN_VIEW, "train"),
         (language.CHARTS, "charts"),
         (learn.LESSON, "lesson"),
     )
@@ -131,9 +130,9 @@ def test_what_is_refused_or_noted_is_told_in_korean(message, monkeypatch):
 
 
 def test_a_recorded_runs_notes_are_told_by_the_browser():
-    notes = [*DecodeConfig(window=8).notes, texts.OWN_LAYER.format(rule="fly"), "free text"]
+    notes = [*DecodeConfig(window=8).notes, "free text"]
     said = run_script("data.map((note) => told(note, 'ko'))", notes)
-    assert [bool(HANGUL.search(text)) for text in said] == [True, True, False]
+    assert [bool(HANGUL.search(text)) for text in said] == [True, False]
     assert "8" in said[0]
     assert run_script("data.map((note) => told(note, 'en'))", notes) == notes
 

@@ -1,6 +1,6 @@
 """The lesson: every step finds its place in the recorded runs, the place shows what the text claims, and questions are answered.
 
-Places are looked up by explorer/ui/web/learn/steps.js; what they must show is said here by verdict, so that a run recorded anew either fits or
+Places are looked up by explorer/ui/web/learn/lesson_steps.js; what they must show is said here by verdict, so that a run recorded anew either fits or
 fails here.
 """
 
@@ -32,8 +32,8 @@ CHECK = """
     const step = LESSON.find((one) => one.name === name), run = read(data.texts[step.run]);
     const now = { ...run.head.config, ...settings }, again = replay(run, now);
     const place = (step.rounds?.[part] ?? step.find)(run);
-    const judged = (round) => sameRule(now, run.head.config) ? round.judged : again.rounds[round.index].judged;
-    return step.check({ run, place, at: { ...place, ...at }, settings: now, judged, seen: new Set(seen), answer: { ...place, ...answer } });
+    const judgementOf = (round) => sameRule(now, run.head.config) ? round.judgement : again.rounds[round.index].after;
+    return step.check({ run, place, at: { ...place, ...at }, settings: now, judgementOf, seen: new Set(seen), answer: { ...place, ...answer } });
   });"""
 
 

@@ -207,7 +207,6 @@ def test_the_page_runs_on_a_loan(backend, lender):
     page = build_page(backend, recorded=())
     shown = {block.elem_id for block in page.blocks.values()}
     assert "tune-loan" in shown
-    assert "train-run" not in shown, "the note says where to train"
     assert backend.loan_seconds == 60, "the text says one minute"
 
 

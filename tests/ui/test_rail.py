@@ -18,14 +18,14 @@ def hidden_by(name: str) -> list[str]:
 def test_a_knob_is_hidden_by_each_of_its_needs():
     for knob in KNOBS.values():
         rules = hidden_by(knob.name)
-        assert len(rules) == len(knob.needs)
-        for need, rule in zip(knob.needs, rules, strict=True):
+        assert len(rules) == len(knob.relevant_when)
+        for need, rule in zip(knob.relevant_when, rules, strict=True):
             assert rule.count(":not(:has(") == sum(len(choices) or 1 for choices in need.values())
 
 
 def test_every_line_is_shown_by_its_own_choice():
     shown = [rule for rule in rail.styles().splitlines() if "display: inline" in rule]
-    assert len(shown) == sum(len(knob.lines) for knob in KNOBS.values())
+    assert len(shown) == sum(len(knob.choice_help) for knob in KNOBS.values())
     assert any("margin" in rule and "knob-rule" in rule and "nth-of-type(6)" in rule for rule in shown)
     assert any("knob-length" in rule and ".knob-threshold" in rule and "survival" in rule for rule in shown)
 
@@ -40,7 +40,9 @@ def test_scripts_know_which_knobs_have_an_effect():
         {**{name: knob.default for name, knob in KNOBS.items()}, "rule": rule, "length": length, "temperature": warm, "phrases": phrases}
         for rule, length, warm, phrases in product(("autoregressive", "exact", "fly", "kl"), ("fixed", "pacer"), (0, 0.5), (0, 2))
     ]  # fmt: skip
-    said = run_script("data.map((config) => Object.keys(NEEDS).filter((name) => matters(config, name)))", cases)
+    said = run_script(
+        "data.map((config) => Object.keys(RELEVANT_WHEN).filter((name) => isRelevant(config, name)))", cases
+    )
     for config, names in zip(cases, said, strict=True):
         assert ("theta" in names) == (config["rule"] == "fly")
         assert ("kl_limit" in names) == (config["rule"] == "kl")

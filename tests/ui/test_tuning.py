@@ -12,6 +12,7 @@ from scripted import STORY, Script, ScriptedBackend
 from explorer.prompts import HELD_OUT, PromptItem, read_prompts
 from explorer.sweep.points import Limit, points_of, recommend
 from explorer.sweep.record import Sweep
+from explorer.ui.offers import PairOffers
 from explorer.ui.paces import Paces
 from explorer.ui.recordings import recordings
 from explorer.ui.tune import handlers as tuning
@@ -65,6 +66,8 @@ def handlers(monkeypatch):
         ({"thetas": ",".join(str(n / 100) for n in range(31))}, "62 points: at most 60"),
         ({"windows": "0, 1", "includes": True}, "at least 1"),
         ({"drafter": "lookup", "length": "pacer"}, "needs a draft model"),
+        ({"drafter": "model+phrases"}, "share rounds"),
+        ({"drafter": "features", "length": "pacer"}, "feature-fed head"),
     ],
 )
 def test_bad_input_is_refused_at_once_and_nothing_runs(handlers, changes, message):
@@ -212,7 +215,7 @@ def test_the_shipped_prompts_are_spread_over_their_kinds():
     assert [item.kind for item in tuning.spread(items, 3)] == ["a", "b", "c"]
     assert [item.prompt for item in tuning.spread(items, 5)] == ["0", "1", "3", "4", "5"]
     for source in ("checkable", "examples"):
-        plan = tuning.read_plan({"scripted": ""}, *form(source=source))
+        plan = tuning.read_plan(PairOffers(ScriptedBackend(STORY).pairs()), *form(source=source))
         assert len(plan.items) == 6
         assert len({item.kind for item in plan.items}) == 6
         assert all(item.answer for item in plan.items) is (source == "checkable")
@@ -224,7 +227,7 @@ def test_a_file_of_prompts_becomes_the_visitors_own(handlers, tmp_path):
     path.write_text('{"question": "How many?", "answer": "So: #### 4"}\n', encoding="utf-8")
     text, source = handlers.open_file(str(path))
     assert source == "own"
-    assert tuning.read_plan({"scripted": ""}, *form(own=text)).items[0].answer == "4"
+    assert tuning.read_plan(PairOffers(ScriptedBackend(STORY).pairs()), *form(own=text)).items[0].answer == "4"
     for content, message in (
         (b"\xff\xfe", "UTF-8"),
         (b'{"prompt"', "line 1"),

@@ -18,8 +18,8 @@ from explorer.trace import Prompt, Provenance, Trace, mentioned_ids
 from explorer.verdicts import LOOSE_RULES, judge
 from explorer.wire import RunEncoder, header
 
-JUDGE_ALL = """data.map(({match, entropy, protected: guarded, includes_mismatch, ...rest}) =>
-    judge(match, entropy, {...rest, window_includes_mismatch: includes_mismatch ?? false}, guarded))"""
+JUDGE_ALL = """data.map(({match, entropy, protected: stops, includes_mismatch, ...settings}) =>
+    judgeEvidence({match, entropy, protected: stops}, {...settings, window_includes_mismatch: includes_mismatch ?? false}))"""
 
 
 def python(case):
@@ -60,8 +60,8 @@ def test_the_rule_agrees_on_random_cases():
     assert verdicts >= {"exact", "deferred", "rejected:stop", "rejected:gate", "rejected:window", "rejected:edge"}
 
 
-JUDGE_RELAXED = """data.map((input) => judge(input.match, [], input, input.protected ?? null,
-    Object.fromEntries(EVIDENCE.map((name) => [name, input[name] ?? []]))))"""
+JUDGE_RELAXED = """data.map((input) => judgeEvidence({match: input.match, protected: input.protected,
+    ...Object.fromEntries(EVIDENCE.map((name) => [name, input[name] ?? []]))}, input))"""
 
 
 def test_the_other_rules_pass_their_cases(relaxed_cases):
@@ -135,8 +135,8 @@ REPLAY_ALL = """(() => {
   return data.settings.map((settings) => {
     const again = replay(run, settings);
     const span = ({passes, tokens, counts}) => ({passes, tokens, counts});
-    return {first: again.first, exact: span(again.exact), counterfactual: span(again.counterfactual),
-            verdicts: again.rounds.map((round) => round.judged.verdicts),
+    return {first: again.firstChange, exact: span(again.exact), counterfactual: span(again.counterfactual),
+            verdicts: again.rounds.map((round) => round.after.verdicts),
             marks: again.rounds.map((round) => [round.changed, round.counterfactual])};
   });
 })()"""

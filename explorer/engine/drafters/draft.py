@@ -19,14 +19,16 @@ Score = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 
 @dataclass(slots=True)
 class Draft:
-    """The drafted tokens of one round, growing block by block."""
+    """The drafted tokens of one round, growing block by block: lists over its K tokens."""
 
     ids: list[int] = field(default_factory=list)
     probs: list[float | None] = field(default_factory=list)  # under the drafter's distribution
     sources: list[Source] = field(default_factory=list)
-    # q [V] of each token; empty when greedy, unless somebody asks
+    # q [V] of each token; empty when greedy, unless the rule reads them
     distributions: list[torch.Tensor] = field(default_factory=list)
-    entropies: list[float] = field(default_factory=list)  # of the drafter's distribution, nats; empty where nobody asks
+    entropies: list[float] = field(
+        default_factory=list
+    )  # of the drafter's distribution, nats; empty where no length policy reads them
     scores: list[float] = field(default_factory=list)  # of the tokens of all scored blocks: they come first
     ended: bool = False  # a stop id was drafted: the draft ends with it
 
@@ -35,14 +37,14 @@ class Draft:
 
     @property
     def from_pool(self) -> int:
-        """Tokens of a phrase that the target's pass added behind the drafter's own."""
+        """Tokens of a phrase that the target's pass added after the drafter's own."""
         return self.sources.count("phrase pool")
 
     def copy(self) -> Draft:
         """The same tokens, to go on from; greedy."""
-        return self.behind(0)
+        return self.without_first(0)
 
-    def behind(self, count: int) -> Draft:
+    def without_first(self, count: int) -> Draft:
         """All but the first `count` tokens as a draft of its own; greedy, without scores."""
         rest = Draft(self.ids[count:], self.probs[count:], self.sources[count:])
         rest.ended = self.ended and len(rest) > 0
@@ -71,8 +73,8 @@ class Drafter(Protocol):
         score: applied to the new block before it comes to the host, so that both take one transfer.
         """
 
-    def settle(self, length: int) -> None:
-        """Forget drafted tokens beyond the first `length` of the sequence: the round is over."""
+    def roll_back(self, length: int) -> None:
+        """Keep the first `length` tokens of the sequence: the round is over, and what was rejected leaves the cache."""
 
     def close(self) -> None:
         """Free all memory of this run."""
@@ -105,7 +107,7 @@ class ModelDrafter:
         self.context.prefill(self._tensor(ids[self.context.length :]))  # nothing, in a cache shared with the target
 
     def extend(self, draft: Draft, sequence: list[int], count: int, score: Score | None = None) -> None:
-        # The cache lacks the last committed token, and after a fully kept draft also the last drafted one before it.
+        # The cache lacks the last committed token, and after a fully accepted draft also the last drafted one before it.
         token = self._tensor([*sequence, *draft.ids][self.context.length :])
         steps, states = [], []
         for _ in range(count):
@@ -141,7 +143,7 @@ class ModelDrafter:
             columns.append(torch.special.entr(q).sum(dim=-1))
         return columns
 
-    def settle(self, length: int) -> None:
+    def roll_back(self, length: int) -> None:
         self.context.crop(length)
 
     def close(self) -> None:

@@ -46,6 +46,8 @@ class Attention(nn.Module):
 
 
 class Mlp(nn.Module):
+    """The gated feed-forward projections."""
+
     def __init__(self, config: LlamaConfig):
         super().__init__()
         self.gate_proj = nn.Linear(config.hidden_size, config.intermediate_size, bias=False)
@@ -118,6 +120,7 @@ class Eagle3Head(nn.Module):
 
 
 def rotate(x: Tensor, rotation: Rotation) -> Tensor:
+    """Queries or keys [.., heads, hd], turned by their places."""
     cos, sin = rotation
     first, second = x.chunk(2, dim=-1)
     return (x * cos + torch.cat([-second, first], dim=-1) * sin).to(x.dtype)

@@ -9,16 +9,11 @@ import torch
 
 from explorer.config import DecodeConfig
 from explorer.engine.drafters.draft import Draft, Score
-from explorer.errors import UserError
 from explorer.trace import Block
 
 SVIP_SCALE = 0.15  # c of sqrt(c H), arXiv 2411.18462
 ADAEDL_SCALE = 0.2  # gamma of 1 - sqrt(gamma H), arXiv 2410.18351
 ADAEDL_ACCEPTANCE, ADAEDL_STEP = 0.9, 0.01  # wanted acceptance and largest step of the threshold (AdaEDLLength)
-
-
-class NoScorer(UserError):
-    """A policy that reads scores, on a pair that has no trained layer."""
 
 
 class LengthPolicy(Protocol):
@@ -33,7 +28,7 @@ class LengthPolicy(Protocol):
     def blocks(self, draft: Draft) -> tuple[Block, ...]:
         """The decisions of the round, once its draft is complete."""
 
-    def learn(self, drafted: int, kept: int) -> None:
+    def adapt(self, drafted: int, accepted: int) -> None:
         """The round is over: what came of its draft may steer the next one."""
 
 
@@ -52,21 +47,21 @@ class FixedLength:
     def blocks(self, draft: Draft) -> tuple[Block, ...]:
         return ()
 
-    def learn(self, drafted: int, kept: int) -> None:
-        """A fixed length learns nothing."""
+    def adapt(self, drafted: int, accepted: int) -> None:
+        """A fixed length stays."""
 
 
 class HeuristicLength(FixedLength):
-    """transformers' `heuristic` schedule: two more after a fully kept draft, else one less; at least 1, at most K, K first."""
+    """transformers' `heuristic` schedule: two more after a fully accepted draft, else one less; at least 1, at most K, K first."""
 
     def __init__(self, longest: int):
         super().__init__(longest)
         self._longest = longest
 
-    def learn(self, drafted: int, kept: int) -> None:
+    def adapt(self, drafted: int, accepted: int) -> None:
         if not drafted:  # a lookup that found nothing says nothing of lengths
             return
-        self.length = min(self.length + 2, self._longest) if kept == drafted else max(self.length - 1, 1)
+        self.length = min(self.length + 2, self._longest) if accepted == drafted else max(self.length - 1, 1)
 
 
 class ConfidenceLength(FixedLength):
@@ -121,10 +116,10 @@ class AdaEDLLength(ConfidenceLength):
     def blocks(self, draft: Draft) -> tuple[Block, ...]:
         return with_rest(self._blocks, draft)
 
-    def learn(self, drafted: int, kept: int) -> None:
+    def adapt(self, drafted: int, accepted: int) -> None:
         if not drafted:
             return
-        self._acceptance = 0.5 * self._acceptance + 0.5 * kept / drafted
+        self._acceptance = 0.5 * self._acceptance + 0.5 * accepted / drafted
         wanted = self._threshold
         if self._acceptance < ADAEDL_ACCEPTANCE:
             wanted += ADAEDL_STEP
@@ -200,14 +195,14 @@ class PacerLength:
     def blocks(self, draft: Draft) -> tuple[Block, ...]:
         return with_rest(self._blocks, draft)
 
-    def learn(self, drafted: int, kept: int) -> None:
-        """The layer does not learn while it runs."""
+    def adapt(self, drafted: int, accepted: int) -> None:
+        """The layer is not trained while it runs."""
 
 
 class SurvivalLength(PacerLength):
     """SpecDec++'s rule (arXiv 2405.19715) on PACER's scores: end the draft once 1 - prod of all its scores exceeds `threshold`.
 
-    The product is the predicted chance that everything drafted so far is kept; SpecDec++ trains a head of its own for it.
+    The product is the predicted chance that everything drafted so far is accepted; SpecDec++ trains a head of its own for it.
     """
 
     _growth = 1.0
@@ -236,12 +231,8 @@ def statistic(scores: list[float], name: str) -> float:
 
 
 def make_length_policy(config: DecodeConfig, scorer: BlockScorer | None) -> LengthPolicy:
-    """The policy that `config.length` names; raises NoScorer where it needs a layer and there is none."""
+    """The policy that `config.length` names; scorer: the pair's layer, which PACER and survival need (explorer/conflicts.py)."""
     if config.needs_layer:
-        if scorer is None:
-            raise NoScorer(
-                f"length policy {config.length} needs a layer trained for this pair, and there is none: train one with `python -m explorer pacer`"
-            )
         return (SurvivalLength if config.length == "survival" else PacerLength)(config, scorer.open())
     if config.length == "adaedl":
         return AdaEDLLength(config.draft_length, config.threshold)

@@ -14,12 +14,11 @@ import torch
 
 from explorer.engine import ranking
 from explorer.engine.drafters.draft import Draft, ModelDrafter, Score
-from explorer.engine.drafters.phrases import Phrase, PhrasePool
+from explorer.engine.drafters.phrases import Phrase, PhrasePool, candidates
 from explorer.engine.models.branched import BranchedText, branched, feed_branched
 from explorer.engine.models.model import Context
 from explorer.engine.models.packed import PackedContext
 from explorer.engine.sampling import Sampler
-from explorer.engine.verification.suffixes import candidates
 from explorer.trace import Branch, Source, longest
 
 
@@ -44,6 +43,7 @@ class PhraseDrafter(ModelDrafter):
         self._window: list[list[int]] = []  # [length][W]: level 0 stands on the next W positions
 
     def extend(self, draft: Draft, sequence: list[int], count: int, score: Score | None = None) -> None:
+        """As Drafter.extend; each forward also refines the window by one level and adds W phrases to the pool."""
         wanted = len(draft) + count
         states, probs = [], []
         while len(draft) < wanted and not draft.ended:
@@ -58,7 +58,7 @@ class PhraseDrafter(ModelDrafter):
             own = ranking.argmax(logits).tolist()
             last = len(pending) - 1  # the row that the next token is read off
             rows = self._confirm(own, last, packed, phrases)
-            self._learn(own, len(pending), packed, levels, len(rows) - 1)
+            self._move_window(own, len(pending), packed, levels, len(rows) - 1)
             index = torch.tensor(rows, device=logits.device)
             columns = self._pick(draft, logits[index])
             if score:
@@ -81,7 +81,7 @@ class PhraseDrafter(ModelDrafter):
         return self._window
 
     def _pack(self, pending: list[int], levels: list[list[int]], phrases: Sequence[Phrase]) -> BranchedText:
-        """Level 0 goes on behind the pending tokens; each of its columns has its further levels behind it; phrases on their own."""
+        """Level 0 follows the pending tokens; each of its columns is followed by its further levels; phrases stand on their own."""
         first, *further = levels
         device = self.context.language_model.device
         branches = [(len(pending) + column, [level[column] for level in further]) for column in range(self._width)]
@@ -101,7 +101,7 @@ class PhraseDrafter(ModelDrafter):
         best = longest(branches)
         return [last, *range(starts[best], starts[best] + branches[best].agreed)]
 
-    def _learn(
+    def _move_window(
         self, own: list[int], pending: int, packed: BranchedText, levels: list[list[int]], confirmed: int
     ) -> None:
         """W new phrases for the pool, and the window one level further, moved on by what was confirmed."""

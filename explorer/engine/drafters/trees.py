@@ -1,27 +1,22 @@
-"""A drafted tree: EAGLE-2's way to grow one (arXiv 2406.16858) and its verification in one target pass.
+"""Growing a drafted tree, as EAGLE-2 does (arXiv 2406.16858).
 
 Level by level the likeliest children of a level's best nodes are proposed; of all that were proposed the best make the tree, by
-the probability of the whole path to each. One pass of the target reads them all, each seeing its ancestors alone. The path that
-agrees furthest with the target's own choices becomes the draft; which one that is needs one small transfer to the host.
+the probability of the whole path to each.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from explorer.engine import ranking
-from explorer.engine.models.branched import branched, feed_branched
-from explorer.engine.models.model import Context
-from explorer.engine.models.packed import PackedContext
-from explorer.trace import Tree
 
 
 class Node(NamedTuple):
-    """A proposed token and the node that it stands behind: an index of one before it, -1 for the committed text."""
+    """A proposed token and its parent: the index of an earlier node, -1 for the committed text."""
 
     parent: int
     id: int
@@ -76,25 +71,3 @@ def _best(parents: list[int], ids: list[int], probs: list[float], paths: list[fl
     chosen = sorted(sorted(possible, key=lambda place: -paths[place])[:count])
     numbers = {place: number for number, place in enumerate(chosen)} | {-1: -1}
     return [Node(numbers[parents[place]], ids[place], probs[place]) for place in chosen]
-
-
-def verify_tree(
-    target: Context | PackedContext, seed: Tensor, nodes: Sequence[Node]
-) -> tuple[Tensor, Tensor, Tree, tuple[int, ...]]:
-    """Feed the last committed token [1] and the nodes behind it.
-
-    Returns logits [1 + M, V] and their argmax [1 + M] of that token and the M nodes of the round's path (Tree.path), whose entries and
-    tapped states alone are kept; the tree, and that path [M].
-    """
-    held, device = target.length, seed.device
-    ids = torch.tensor([node.id for node in nodes], device=device)
-    packed = branched(seed, [(1 + node.parent, ids[place : place + 1]) for place, node in enumerate(nodes)])
-    logits = feed_branched(target, packed)
-    argmax = ranking.argmax(logits)
-    first, *own = argmax.tolist()
-    tree = Tree(*(tuple(column) for column in zip(*nodes)), tuple(own))
-    path = tree.path(first)
-    kept = [0, *(1 + place for place in path)]
-    target.keep(held, kept)
-    rows = torch.tensor(kept, device=device)
-    return logits[rows], argmax[rows], tree, path

@@ -1,7 +1,7 @@
 """A draft model on buffers of fixed size: nothing in a step depends on the length of the text, so that a GPU can replay it.
 
 The same verbs and the same ids as model.py, which stays the oracle: keys and values lie in one buffer per layer, entries
-beyond the text are masked, and positions are tensors. Steps of one or two tokens (two after a fully kept draft) run as CUDA
+beyond the text are masked, and positions are tensors. Steps of one or two tokens (two after a fully accepted draft) run as CUDA
 graphs where there is CUDA; prefills and longer feeds run as they are.
 """
 
@@ -19,6 +19,7 @@ from explorer.engine.models.model import PLAIN, LanguageModel, head_dim_of
 ROPE_TYPES = ("default", "linear", "llama3")  # others look at the positions on the host
 SMALLEST = 1024  # positions of a buffer, which doubles when a text outgrows it
 RECORDED = 2  # tokens of the longest step that is recorded
+SPARE = 2  # idle buffers kept of each size: a comparison runs two sequences at once
 
 
 def supports(model: PreTrainedModel) -> bool:
@@ -47,18 +48,22 @@ class FixedModel(LanguageModel):
         return FixedContext(self)
 
     def borrow(self, length: int) -> Buffers:
-        """Buffers of at least `length` positions: idle ones, else new ones."""
-        for index, buffers in enumerate(self._idle):
-            if buffers.capacity >= length:
-                return self._idle.pop(index)
+        """Buffers of the smallest size that holds `length` positions: idle ones, else new ones.
+
+        Never larger ones, though some may be idle: a step reads the whole buffer, so its time would depend on who ran before.
+        """
         capacity = SMALLEST
         while capacity < length:
             capacity *= 2
-        return Buffers(self, capacity)
+        index = next((i for i, buffers in enumerate(self._idle) if buffers.capacity == capacity), None)
+        return Buffers(self, capacity) if index is None else self._idle.pop(index)
 
     def give_back(self, buffers: Buffers) -> None:
-        """The next sequence may use them, with the graphs that were recorded on them."""
-        self._idle.append(buffers)
+        """The next sequence may use them, with the graphs that were recorded on them; beyond SPARE of a size they are freed."""
+        if sum(idle.capacity == buffers.capacity for idle in self._idle) < SPARE:
+            self._idle.append(buffers)
+        else:
+            buffers.free()
 
 
 class Buffers:
@@ -89,7 +94,7 @@ class Buffers:
         size = len(ids)
         if (size, rows) not in self._steps:
             fixed = self._ids.setdefault(size, torch.zeros_like(ids))
-            self._steps[size, rows] = Graph(lambda: self._forward(fixed, rows), ids.device)
+            self._steps[size, rows] = Graph(lambda: self._forward(fixed, rows), self.entries.device)
         self._ids[size].copy_(ids)
         return self._steps[size, rows]()
 
@@ -97,6 +102,12 @@ class Buffers:
         """Feed ids [n] whose predictions nobody needs: the head is not computed."""
         self._first.fill_(first)
         self._states(ids)
+
+    def free(self) -> None:
+        """Let go of the memory and the graphs at once: they and these buffers refer to each other."""
+        self._steps.clear()
+        self._ids.clear()
+        self.entries = self.entries[:0].clone()
 
     def update(self, keys: Tensor, values: Tensor, layer: int, **_: object) -> tuple[Tensor, Tensor]:
         """transformers' layers hand their new keys and values [1, kv heads, n, head dim] in, and attend to what comes back."""
@@ -161,6 +172,7 @@ class FixedContext:
             self._buffers = self.language_model.borrow(needed)
             if held:
                 self._buffers.entries[..., : self.length, :] = held.entries[..., : self.length, :]
+                self.language_model.give_back(held)
         return self._buffers
 
     def _count(self, start: float, ids: Tensor) -> None:

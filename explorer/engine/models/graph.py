@@ -20,7 +20,8 @@ class Graph:
     """
 
     def __init__(self, work: Callable[[], tuple[torch.Tensor, ...]], device: torch.device):
-        self._work = work
+        """device: where the tensors of the work lie, with its index: another than torch's current one would record nothing."""
+        self._work, self._device = work, device
         self._eager = device.type != "cuda"
         self._recorded: torch.cuda.CUDAGraph | None = None
         self._result: tuple[torch.Tensor, ...] = ()
@@ -30,21 +31,24 @@ class Graph:
             self._record()
         if self._recorded is None:
             return self._work()
-        self._recorded.replay()
+        with torch.cuda.device(self._device):
+            self._recorded.replay()
         return self._result
 
     def _record(self) -> None:
         """Only on CUDA: no test without a GPU reaches this; `python -m explorer gpu-check` compares it with the eager path."""
         try:
-            side = torch.cuda.Stream()
-            side.wait_stream(torch.cuda.current_stream())
-            with torch.cuda.stream(side):
-                for _ in range(WARM):
-                    self._work()
-            torch.cuda.current_stream().wait_stream(side)
-            recorded = torch.cuda.CUDAGraph()
-            with torch.cuda.graph(recorded):
-                self._result = self._work()
+            with torch.cuda.device(self._device):
+                side, current = torch.cuda.Stream(self._device), torch.cuda.current_stream(self._device)
+                side.wait_stream(current)
+                with torch.cuda.stream(side):
+                    for _ in range(WARM):
+                        self._work()
+                current.wait_stream(side)
+                recorded = torch.cuda.CUDAGraph()
+                # The stream is named: torch's own one for captures lies on the device of the process's first capture.
+                with torch.cuda.graph(recorded, stream=side):
+                    self._result = self._work()
             self._recorded = recorded
         except RuntimeError as error:
             log.warning("a CUDA graph could not be recorded, the eager path is used: %s", error)

@@ -16,6 +16,7 @@ from explorer.config import DTYPES, ConfigError
 from explorer.engine.models.weights import WeightsError
 from explorer.errors import is_out_of_memory
 
+DEVICE_TYPES = ("cpu", "cuda")  # others (mps, xpu) lack float64 or are untested
 SPREAD = "auto"  # the name of no device: the target over all GPUs, then memory, then disk
 
 
@@ -44,6 +45,8 @@ def placement(device: str | None, dtype: str | None) -> Placement:
         device = "cuda" if cuda else "cpu"
     try:
         place = torch.device(device)
+        if place.type not in DEVICE_TYPES:
+            raise RuntimeError
         torch.empty(0, device=place)
     except (RuntimeError, AssertionError):
         raise ConfigError(f"device {device!r} is not available here: try cpu{' or cuda' if cuda else ''}") from None

@@ -28,7 +28,7 @@ def output_device(model: PreTrainedModel) -> torch.device:
     """Where the logits of a model are made, also of one that accelerate has spread over several devices, memory and disk."""
     head = model.get_output_embeddings()
     hook = getattr(head, "_hf_hook", None)  # of a spread model; the weight itself may lie elsewhere meanwhile
-    places = [getattr(one, "execution_device", None) for one in getattr(hook, "hooks", (hook,))]
+    places = [getattr(part, "execution_device", None) for part in getattr(hook, "hooks", (hook,))]
     return next((torch.device(place) for place in places if place is not None), head.weight.device)
 
 
@@ -62,17 +62,14 @@ class LanguageModel:
         """Size of a hidden state."""
         return self.model.config.get_text_config().hidden_size
 
-    def check_branches(self) -> None:
-        """Raise UnsupportedModel where several continuations cannot be fed at once (Context.branch)."""
-        if self.model.config.model_type not in PLAIN:
-            raise UnsupportedModel(
-                f"phrases and trees need a mask of their own, which {self.model.config.model_type} models do not take here, only "
-                f"{', '.join(PLAIN)}: set the number of candidate phrases to 0 and that of "
-                "tree nodes to 0, and choose another drafter than model+phrases"
-            )
+    @property
+    def takes_branches(self) -> bool:
+        """Whether several continuations can be fed at once (Context.branch): they need an attention mask of their own."""
+        return self.model.config.model_type in PLAIN
 
     @property
     def dtype_name(self) -> str:
+        """What a record calls the number format of the weights."""
         return str(self.model.dtype).removeprefix("torch.")
 
     @property
@@ -81,9 +78,9 @@ class LanguageModel:
         return sum(parameter.nbytes for parameter in self.model.parameters())
 
     def open(self, states: bool = False, taps: tuple[int, ...] = ()) -> Context:
-        """Start an empty sequence on these weights; with `states` its feeds also leave the final hidden states behind.
+        """Start an empty sequence on these weights; with `states` the final hidden states of each feed are kept.
 
-        taps: layers whose inputs every feed leaves behind as well, of any family.
+        taps: layers whose inputs are kept as well, of any family.
         Raises UnsupportedModel for states of a family whose head reads something else.
         """
         if states and self.model.config.model_type not in PLAIN:

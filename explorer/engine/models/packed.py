@@ -68,7 +68,7 @@ class Int8Linear:
 
     The kernel has one activation scale per call, which would couple the rows of a call: one large row costs all others
     their digits. So several rows are first brought to a largest entry of 1, with one more row that pins the range. On the
-    default pair this costs a few per cent per call and gains 5 to 20 % kept tokens, most of them through a better prefill.
+    default pair this costs a few per cent per call and gains 5 to 20 % accepted tokens, most of them through a better prefill.
     """
 
     dtype_name = "int8"
@@ -256,11 +256,11 @@ class PackedModel:
         """Size of a hidden state."""
         return self.embedding.shape[1]
 
-    def check_branches(self) -> None:
-        """Every packed model takes several continuations at once."""
+    takes_branches = True  # several continuations at once
 
     @property
     def dtype_name(self) -> str:
+        """What a record calls the form of the weights."""
         body, head = (linear.dtype_name for linear in (self.layers[0].qkv, self.head))
         return f"{body} packed" if body == head else f"{body} packed, head {head}"
 
@@ -273,7 +273,7 @@ class PackedModel:
     def open(self, states: bool = False, cache: KVCache | None = None, taps: tuple[int, ...] = ()) -> PackedContext:
         """Start an empty sequence on these weights, or go on in the cache of another form of the same model.
 
-        `states` changes nothing here: they cost nothing to keep. taps: layers whose inputs each feed leaves behind.
+        `states` changes nothing here: they cost nothing to keep. taps: layers whose inputs each feed keeps.
         """
         return PackedContext(self, cache or KVCache(len(self.layers), self.kv_heads, self.head_dim), taps)
 

@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from explorer.conflicts import Offers
 from explorer.engine.models.hardware import has_cuda
 from explorer.engine.models.weights import (
     RegistryModel,
@@ -49,6 +50,7 @@ class KnownPair:
 
     @property
     def sides(self) -> dict[str, Reference]:
+        """All weights of the pair: `target`, `draft` and maybe `head`."""
         return {"target": self.target, "draft": self.draft} | ({"head": self.head} if self.head else {})
 
     @property
@@ -67,6 +69,17 @@ class KnownPair:
         """Whether a judge head of its target ships (explorer/training/judge)."""
         cards = (json.loads(path.read_text(encoding="utf-8")) for path in JUDGES.glob("*/config.json"))
         return any(self.name in card["pairs"] for card in cards)
+
+    @property
+    def offers(self) -> Offers:
+        """What runs on it can use, as far as that is known before it is loaded. A pair named on the spot may bring any."""
+        named_here = self not in _pairs()
+        return Offers(
+            pacer_layer=named_here or self.has_pacer_layer,
+            head=named_here or self.head is not None,
+            judge_head=named_here or self.has_judge_head,
+            one_vocabulary=not self.cross_tokenizer,
+        )
 
     @property
     def drafts_for_itself(self) -> bool:

@@ -27,7 +27,7 @@ class JudgeHeadError(UserError):
 
 
 @dataclass(frozen=True, slots=True)
-class Card:
+class JudgeHeadCard:
     """What one must know of a head before using it."""
 
     pairs: tuple[str, ...]  # of the target it was made for
@@ -47,6 +47,7 @@ class JudgeHead:
         self.weight, self.bias = weight, bias
 
     def to(self, device: torch.device) -> JudgeHead:
+        """The same head on a device."""
         return JudgeHead(self.weight.to(device), self.bias.to(device))
 
     def scores(self, states: Tensor) -> Tensor:
@@ -54,16 +55,16 @@ class JudgeHead:
         return torch.sigmoid(states.float() @ self.weight + self.bias)
 
 
-def read_card(folder: Path) -> Card:
+def read_card(folder: Path) -> JudgeHeadCard:
     """Read a card as hostile input; raises JudgeHeadError."""
     path = _checked(folder / CARD)
     try:
-        return read(Card, parse_json(path.read_bytes()))
+        return read(JudgeHeadCard, parse_json(path.read_bytes()))
     except UserError as error:
         raise JudgeHeadError(f"{path}: {error}") from None
 
 
-def read_judge_head(folder: Path) -> tuple[JudgeHead, Card]:
+def read_judge_head(folder: Path) -> tuple[JudgeHead, JudgeHeadCard]:
     """A written head with its card; raises JudgeHeadError."""
     card, path = read_card(folder), _checked(folder / WEIGHTS)
     try:

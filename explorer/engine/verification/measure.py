@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
@@ -14,6 +15,14 @@ TOP = 8
 LOWEST = -1e4  # nats below the likeliest token: its probability is 0 in float32 long before
 
 
+class Readings(NamedTuple):
+    """What was read off a target pass, as Python values."""
+
+    rows: tuple[Row, ...]  # [K + 1]
+    match: tuple[bool, ...]  # [K] whether the target itself chose the drafted token
+    replacement: tuple[int, ...]  # [K + 1] committed where the draft is cut; last: the bonus token
+
+
 def measure(
     logits: torch.Tensor,
     argmax: torch.Tensor,
@@ -22,12 +31,12 @@ def measure(
     replacement: torch.Tensor,
     draft_distribution: torch.Tensor | None = None,
     harmless: torch.Tensor | None = None,
-) -> tuple[tuple[Row, ...], tuple[bool, ...], tuple[int, ...]]:
+) -> Readings:
     """Read a target pass off its logits [K + 1, V], their argmax [K + 1], the drafted ids [K] and the outcome of the
     sampler; overwrites the logits. draft_distribution: q [K, V] of the drafted ids, where KL(target || draft) is wanted; a q below
     1e-38 counts as that. harmless: a judge head's scores [K] of the drafted ids, to be recorded.
 
-    Returns the K + 1 rows, match [K] and replacement [K + 1] as Python values. Small vocabularies give fewer than eight
+    Small vocabularies give fewer than eight
     alternatives and their top-3 entropy sums what there is.
     """
     vocab_size = logits.shape[1]
@@ -76,7 +85,7 @@ def measure(
         )
         matches.append(bool(matched))
         replacements.append(row_ids[1])
-    return tuple(records), tuple(matches[:-1]), tuple(replacements)
+    return Readings(tuple(records), tuple(matches[:-1]), tuple(replacements))
 
 
 def _argmax_first(argmax: int, ids: list[int]) -> tuple[int, ...]:

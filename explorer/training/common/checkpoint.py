@@ -19,7 +19,7 @@ def read_checkpoint(path: Path) -> dict[str, Any]:
     except OSError:
         raise
     except Exception as error:  # the reader raises all kinds for a file it cannot make sense of
-        raise UserError(f"{path} is damaged ({type(error).__name__}): delete it to begin anew") from error
+        raise UserError("training.checkpoint_damaged", file=path, reason=type(error).__name__) from error
 
 
 def resume(path: Path, at: Mapping[str, Any], same: Sequence[str]) -> dict[str, Any] | None:
@@ -31,7 +31,7 @@ def resume(path: Path, at: Mapping[str, Any], same: Sequence[str]) -> dict[str, 
         return None
     saved = read_checkpoint(path)
     if any(saved["at"][key] != at[key] for key in same):
-        raise UserError(f"{path} was made with another recipe or other data: name another folder to start anew")
+        raise UserError("training.other_recipe", file=path)
     return saved
 
 

@@ -1,15 +1,14 @@
 """Shards of answers on disk: the ids of whole sequences and, for every answer token, what the target saw when it chose it."""
 
-import os
 import random
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 
-from explorer.errors import UserError
+from explorer.training.common.collection import damaged, save_shard
 
 TOP = 16
 
@@ -50,9 +49,7 @@ def write_shard(path: Path, answers: list[Answer]) -> None:
         "top_logprobs": torch.stack([row for a in answers for row in a.top_logprobs]).half(),
         "states": torch.stack([row for a in answers for row in a.states]).bfloat16(),
     }
-    part = path.with_suffix(f".part{os.getpid()}")
-    save_file(tensors, part)
-    os.replace(part, path)
+    save_shard(path, tensors)
 
 
 @dataclass
@@ -75,7 +72,7 @@ def read_shard(path: Path) -> list[Sequence]:
     try:
         return _sequences(load_file(path))
     except (SafetensorError, KeyError, ValueError) as error:
-        raise UserError(f"{path} is damaged ({error}): delete it, and generate again what is missing") from None
+        raise damaged(path, error) from None
 
 
 def _sequences(tensors: dict[str, torch.Tensor]) -> list[Sequence]:
@@ -87,12 +84,8 @@ def _sequences(tensors: dict[str, torch.Tensor]) -> list[Sequence]:
     return sequences
 
 
-def shard_paths(folder: Path) -> list[Path]:
-    return sorted(folder.glob("shard-*.safetensors"))
-
-
 @dataclass
-class Batch:
+class AnswerBatch:
     """Sequences of similar length, padded on the right (causal attention needs no mask then), and their label rows."""
 
     ids: torch.Tensor  # [sequences, longest]
@@ -102,7 +95,7 @@ class Batch:
     states: torch.Tensor  # [labels, model width]
 
 
-def collate(sequences: list[Sequence]) -> Batch:
+def collate(sequences: list[Sequence]) -> AnswerBatch:
     longest = max(len(s.ids) for s in sequences) - 1  # the last token predicts nothing that was stored
     ids = torch.zeros(len(sequences), longest, dtype=torch.long)
     rows = []
@@ -110,7 +103,7 @@ def collate(sequences: list[Sequence]) -> Batch:
         ids[i, : len(sequence.ids) - 1] = sequence.ids[:-1]
         rows.append(torch.arange(sequence.prompt_length - 1, len(sequence.ids) - 1) + i * longest)
     columns = [torch.cat([getattr(s, name) for s in sequences]) for name in ("top_ids", "top_logprobs", "states")]
-    return Batch(ids, torch.cat(rows), columns[0].long(), columns[1].float(), columns[2])
+    return AnswerBatch(ids, torch.cat(rows), columns[0].long(), columns[1].float(), columns[2])
 
 
 def epoch(sequences: list[Sequence], tokens: int, seed: int) -> list[list[Sequence]]:

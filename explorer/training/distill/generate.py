@@ -1,9 +1,8 @@
 """The target writes the training text: answers to seed prompts and to user turns of its own, with its view of every token."""
 
-import json
 import random
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -13,9 +12,8 @@ from transformers import AttentionInterface, AttentionMaskInterface, StaticCache
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import sdpa_mask
 
-from explorer.errors import UserError
-from explorer.files import write_whole
-from explorer.training.common.steps import finish
+from explorer.training.common.collection import pin_settings, shard_path
+from explorer.training.common.progress import Progress, finish
 from explorer.training.distill.data import TOP, Answer, write_shard
 from explorer.training.distill.prompts import Exclusion, seed_prompts, wrapped
 
@@ -44,7 +42,7 @@ AttentionMaskInterface.register("grouped", sdpa_mask)
 
 
 @dataclass
-class Row:
+class AnswerInProgress:
     """One sequence of the batch while it is written."""
 
     prompt: list[int]
@@ -79,7 +77,7 @@ def answering(
     vocab_size: int | None = None,
 ) -> Generator[int, None, list[Answer]]:
     """As `answer_batch`, yielding after every token how many there are; returns the answers."""
-    rows = [Row(p, t, Answer(p)) for p, t in zip(prompts, temperatures, strict=True)]
+    rows = [AnswerInProgress(p, t, Answer(p)) for p, t in zip(prompts, temperatures, strict=True)]
     answers = [row.answer for row in rows]
     width = max(map(len, prompts))
     ids = torch.tensor([[stop] * (width - len(p)) + p for p in prompts])  # padded on the left
@@ -155,29 +153,20 @@ def make_shard(
 
 def generate(
     model, tokenizer, folder: Path, shards: range, rows: int, max_new: int, seed: int, exclude: list[Path]
-) -> None:
-    """Write the missing shards of `shards`; settings.json in the folder pins what a resumed run must agree with.
+) -> Iterator[Progress | str]:
+    """Write the missing shards of `shards`: yields how many are there, and a line for each one written. settings.json in the folder pins what a resumed run must agree with.
 
     Raises UserError when the folder was begun with other settings.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    settings = {"rows": rows, "max_new": max_new, "seed": seed, "exclude": [path.name for path in exclude]}
-    manifest = folder / "settings.json"
-    if manifest.exists() and json.loads(manifest.read_text()) != settings:
-        raise UserError(
-            f"{folder} was begun with {manifest.read_text()}, not {settings}: use the same or another folder"
-        )
-    write_whole(manifest, json.dumps(settings))
+    pin_settings(folder, {"rows": rows, "max_new": max_new, "seed": seed, "exclude": [path.name for path in exclude]})
     excluded = Exclusion(exclude)
     for index in shards:
-        path = folder / f"shard-{index:05}.safetensors"
+        path = shard_path(folder, index)
         if path.exists():
             continue
         start = time.perf_counter()
         answers, dropped = make_shard(model, tokenizer, index, rows, max_new, seed, excluded)
         write_shard(path, answers)
         tokens, seconds = sum(len(a.ids) for a in answers), time.perf_counter() - start
-        print(
-            f"{path.name}: {len(answers)} answers, {tokens} tokens, {tokens / seconds:.0f}/s, {dropped} excluded",
-            flush=True,
-        )
+        yield f"{path.name}: {len(answers)} answers, {tokens} tokens, {tokens / seconds:.0f}/s, {dropped} excluded"
+        yield Progress(index - shards.start + 1, len(shards))

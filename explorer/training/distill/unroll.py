@@ -1,6 +1,6 @@
 """A feature-fed head let loose on stored texts: every place is a start, and a start goes on while its drafts are right.
 
-Step 1 reads the target's states everywhere at once. Step k goes on from the k - 1 states the head itself made after each start,
+ChainStep 1 reads the target's states everywhere at once. ChainStep k goes on from the k - 1 states the head itself made after each start,
 as in drafting (EAGLE-3's training-time test), and only where all k - 1 drafts were the target's choice: a draft after a
 wrong one is never kept, so nothing is to be learned or counted there, and the steps together cost little more than the first.
 """
@@ -21,7 +21,7 @@ from explorer.training.distill.data import Sequence, read_shard
 
 
 @dataclass
-class Text:
+class TappedText:
     """One stored sequence with the target's tapped states at every token but the last."""
 
     sequence: Sequence
@@ -33,7 +33,7 @@ class Text:
 
 
 @torch.inference_mode()
-def read_texts(target, path: Path, folder: Path) -> list[Text]:
+def read_texts(target, path: Path, folder: Path) -> list[TappedText]:
     """The sequences of a shard with the states that the head is fed; those are collected here once and kept in `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
     file, sequences = folder / f"tapped-{path.stem}.safetensors", read_shard(path)
@@ -53,11 +53,11 @@ def read_texts(target, path: Path, folder: Path) -> list[Text]:
         part = file.with_suffix(f".part{os.getpid()}")
         save_file({"tapped": torch.cat(rows)}, part)
         os.replace(part, file)
-    return [Text(s, t) for s, t in zip(sequences, load_file(file)["tapped"].split(lengths), strict=True)]
+    return [TappedText(s, t) for s, t in zip(sequences, load_file(file)["tapped"].split(lengths), strict=True)]
 
 
 @dataclass
-class Batch:
+class ChainBatch:
     """Texts padded on the right. Entry i joins x[i+1] and the states at x[i]; its label is what the target made of x[i+1]."""
 
     ids: Tensor  # [B, n + 1]
@@ -68,7 +68,7 @@ class Batch:
     label_states: Tensor  # [labels, d]: the target's final states
 
 
-def collate(texts: list[Text]) -> Batch:
+def collate(texts: list[TappedText]) -> ChainBatch:
     rows, count = [], 0
     for text in texts:
         labels, start = len(text.sequence.top_ids), text.sequence.prompt_length - 2
@@ -77,7 +77,7 @@ def collate(texts: list[Text]) -> Batch:
         rows.append(row)
         count += labels
     columns = [torch.cat([getattr(t.sequence, name) for t in texts]) for name in ("top_ids", "top_logprobs", "states")]
-    return Batch(
+    return ChainBatch(
         pad_sequence([t.ids.long() for t in texts], batch_first=True),
         pad_sequence([t.tapped.float() for t in texts], batch_first=True),
         pad_sequence(rows, batch_first=True, padding_value=-1),
@@ -88,7 +88,7 @@ def collate(texts: list[Text]) -> Batch:
 
 
 @dataclass
-class Step:
+class ChainStep:
     """What the head made of the k-th token after each surviving start."""
 
     states: Tensor  # [labels, d]: the head's own, before its norm
@@ -96,8 +96,10 @@ class Step:
     places: Tensor  # [labels]: batch * n + start
 
 
-def unroll(head: Eagle3Head, embedding: Tensor, batch: Batch, steps: int, right: Callable[[Step], Tensor]) -> None:
-    """Give `right` one Step after the other, at most `steps`; it says which drafts were the target's choice [labels].
+def unroll(
+    head: Eagle3Head, embedding: Tensor, batch: ChainBatch, steps: int, right: Callable[[ChainStep], Tensor]
+) -> None:
+    """Give `right` one ChainStep after the other, at most `steps`; it says which drafts were the target's choice [labels].
 
     embedding: the target's table. Gradients flow through all steps.
     """
@@ -115,7 +117,7 @@ def unroll(head: Eagle3Head, embedding: Tensor, batch: Batch, steps: int, right:
     places = (batch.rows.flatten() >= 0).nonzero()[:, 0]
     states = x.flatten(0, 1)[places]
     for number in range(2, steps + 2):
-        step = Step(states, batch.rows.flatten()[places + number - 2], places)
+        step = ChainStep(states, batch.rows.flatten()[places + number - 2], places)
         alive = right(step)
         if number > steps:
             return

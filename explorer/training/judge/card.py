@@ -9,7 +9,7 @@ from pathlib import Path
 
 from safetensors.torch import save_file
 
-from explorer.engine.verification.judge_head import CARD, WEIGHTS, Card, JudgeHead
+from explorer.engine.verification.judge_head import CARD, WEIGHTS, JudgeHead, JudgeHeadCard
 from explorer.files import write_whole
 from explorer.schema import write
 
@@ -48,7 +48,7 @@ Apache-2.0. Trained on the states and the output of SmolLM2-135M-Instruct by Hug
 """
 
 
-def save(folder: Path, head: JudgeHead, card: Card) -> None:
+def save(folder: Path, head: JudgeHead, card: JudgeHeadCard) -> None:
     """Write weights and card, each complete or not at all."""
     folder.mkdir(parents=True, exist_ok=True)
     part = folder / (WEIGHTS + ".part")
@@ -57,7 +57,7 @@ def save(folder: Path, head: JudgeHead, card: Card) -> None:
     write_whole(folder / CARD, json.dumps(write(card), indent=1, allow_nan=False) + "\n")
 
 
-def save_readme(folder: Path, card: Card, target_name: str, shards: Sequence[int]) -> None:
+def save_readme(folder: Path, card: JudgeHeadCard, target_name: str, shards: Sequence[int]) -> None:
     """The card for people; needs the figures that training puts into a card. shards: those that were collected."""
     breaks = [index for index, shard in enumerate(shards) if index == 0 or shard != shards[index - 1] + 1]
     ranges = [(shards[start], shards[end - 1] + 1) for start, end in zip(breaks, [*breaks[1:], len(shards)])]

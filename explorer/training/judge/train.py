@@ -17,7 +17,7 @@ DECAYS = (1e-3, 1e-2, 3e-2, 1e-1, 3e-1, 1.0, 3.0, 10.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Recipe:
+class JudgeRecipe:
     """How a head is trained."""
 
     folds: int = 5  # of prompts, to choose the decay by
@@ -38,7 +38,7 @@ class Fit:
     aucs: dict[float, float]  # by decay: mean AUC over the folds, on prompts that were not trained on
 
 
-def train(training: Rows, validation: Rows, recipe: Recipe) -> Fit:
+def train(training: Rows, validation: Rows, recipe: JudgeRecipe) -> Fit:
     """Fit on the training prompts, choose the threshold on the validation prompts. Raises UserError on labels of one kind."""
     for name, rows in (("training", training), ("validation", validation)):
         if not rows.important.any() or rows.important.all():
@@ -50,7 +50,7 @@ def train(training: Rows, validation: Rows, recipe: Recipe) -> Fit:
     return Fit(JudgeHead(weight, bias - threshold), decay, aucs)
 
 
-def cross_validated(rows: Rows, recipe: Recipe) -> dict[float, float]:
+def cross_validated(rows: Rows, recipe: JudgeRecipe) -> dict[float, float]:
     """By decay, the mean AUC on folds of prompts, each by a fit on the others: rows of one prompt are never on both sides."""
     groups = rows.groups.unique()
     order = groups[torch.randperm(len(groups), generator=torch.Generator().manual_seed(recipe.seed))]

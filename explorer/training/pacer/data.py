@@ -8,7 +8,6 @@ on after its own choice. One draft forward over the trunk and one per branch pos
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -16,12 +15,12 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 from torch import Tensor
 
 from explorer.config import DecodeConfig
 from explorer.errors import UserError
-from explorer.schema import parse_json
+from explorer.training.common.collection import damaged, read_settings, save_shard, shard_paths
 from explorer.verdicts import judge
 
 BRANCH = 12  # tokens a branch holds after the draft's own choice
@@ -76,9 +75,7 @@ def write_shard(path: Path, texts: list[Text]) -> None:
     tensors["ids"] = torch.cat([text.ids for text in texts]).int()
     tensors["lengths"] = torch.tensor([len(text.ids) for text in texts])
     tensors["prompt_lengths"] = torch.tensor([text.prompt_length for text in texts])
-    part = path.with_suffix(f".part{os.getpid()}")
-    save_file(tensors, part)
-    os.replace(part, path)
+    save_shard(path, tensors)
 
 
 def read_shard(path: Path) -> list[Text]:
@@ -86,21 +83,7 @@ def read_shard(path: Path) -> list[Text]:
     try:
         return _texts(load_file(path))
     except (SafetensorError, KeyError, ValueError) as error:
-        raise UserError(f"{path} is damaged ({error}): delete it, and collect again what is missing") from None
-
-
-def read_settings(folder: Path) -> dict[str, Any]:
-    """What a collection was begun with; raises UserError where the file is missing or damaged."""
-    path = folder / "settings.json"
-    try:
-        settings = parse_json(path.read_bytes())
-    except FileNotFoundError:
-        raise UserError(f"{folder} holds no settings.json: it is not the folder of a collection") from None
-    except UserError as error:
-        raise UserError(f"{path} is damaged ({error}): delete it, and collect again with the same settings") from None
-    if not isinstance(settings, dict):
-        raise UserError(f"{path} is damaged (not an object): delete it, and collect again with the same settings")
-    return settings
+        raise damaged(path, error) from None
 
 
 def _texts(tensors: dict[str, Tensor]) -> list[Text]:
@@ -113,14 +96,6 @@ def _texts(tensors: dict[str, Tensor]) -> list[Text]:
         texts.append(Text(ids, prompt, **rows, **branches))
         token, row, branch = token + length, row + length - prompt, branch + leaving
     return texts
-
-
-def shard_path(folder: Path, index: int) -> Path:
-    return folder / f"shard-{index:05}.safetensors"
-
-
-def shard_paths(folder: Path) -> list[Path]:
-    return sorted(folder.glob("shard-*.safetensors"))
 
 
 def read_folder(
@@ -149,7 +124,7 @@ def read_folder(
 
 
 @dataclass
-class Round:
+class SimulatedRound:
     """What one draft of up to K tokens from a row of a text came to; one entry per drafted token [L]."""
 
     start: int  # the row its first token is chosen at
@@ -171,11 +146,11 @@ class Round:
         """Tokens before the first mismatch."""
         return int(self.match.cumprod(0).sum())
 
-    def __getitem__(self, part: slice) -> Round:
-        return Round(self.start, *(getattr(self, field.name)[part] for field in fields(self)[1:]))
+    def __getitem__(self, part: slice) -> SimulatedRound:
+        return SimulatedRound(self.start, *(getattr(self, field.name)[part] for field in fields(self)[1:]))
 
 
-def draft_at(text: Text, start: int, length: int) -> Round:
+def draft_at(text: Text, start: int, length: int) -> SimulatedRound:
     """The draft of up to `length` tokens from answer row `start`: along the trunk to the first mismatch, then its branch.
 
     Shorter where the text or the branch ends first.
@@ -190,10 +165,10 @@ def draft_at(text: Text, start: int, length: int) -> Round:
         names = ("branch_ids", "branch_probs", "branch_states", "branch_targets", "branch_entropies")
         tail = [getattr(text, name)[branch, :rest] for name in names]
         columns = [torch.cat([head, more]) for head, more in zip(columns, tail)]
-    return Round(start, *columns)
+    return SimulatedRound(start, *columns)
 
 
-def kept(round_: Round, config: DecodeConfig, stop_ids: frozenset[int] = frozenset()) -> int:
+def kept(round_: SimulatedRound, config: DecodeConfig, stop_ids: frozenset[int] = frozenset()) -> int:
     """How many tokens of a draft are kept under the rule of `config`, were exactly these sent to the target."""
     judgement = judge(
         round_.match.tolist(),
@@ -209,7 +184,7 @@ def kept(round_: Round, config: DecodeConfig, stop_ids: frozenset[int] = frozens
 
 def walk(
     text: Text, lengths: Iterator[int], config: DecodeConfig, stop_ids: frozenset[int]
-) -> Iterator[tuple[Round, int]]:
+) -> Iterator[tuple[SimulatedRound, int]]:
     """Speculative decoding of a text in rounds of the given draft lengths: each draft with how many of it were kept.
 
     Under the loose rule a round may leave the trunk; the next one then starts behind the row where it left.

@@ -82,7 +82,7 @@ def replay(texts: list[list[Start]], make: Callable[[], LengthPolicy], longest: 
         while row < len(table):
             start = table[row]
             length, unseen, calls = _draft(policy, start, longest)
-            policy.learn(length + unseen, start.kept[length])
+            policy.adapt(length + unseen, start.kept[length])
             _count(total, start, length, calls, costs, unseen)
             row += start.advance[length]
     return total

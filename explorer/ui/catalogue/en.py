@@ -98,9 +98,6 @@ WARM_LOADING = "loading into memory. You can press Run already."
 WARM_READY = "in memory."
 WARM_FAILED = "could not be loaded ahead"
 
-NO_PACER_LAYER = "this length policy needs a PACER layer trained for its pair, and none ships for {pair} (there is one for: {pairs}). Choose another length policy, or train a layer in the Train tab"
-NO_HEAD = "An EAGLE-3 head is made for its target, and none ships for {pair} (there is one for: {pairs}). Type TARGET,HEAD as the pair, or choose another drafter"
-NO_JUDGE_HEAD = "A judge head is made for its target, and none ships for {pair} (there is one for: {pairs}). Choose another rule or pair"
 TYPED_MISSING = "not on this machine: {name}. Get it with `hf download`, or choose one of the list"
 TYPED_TOO_LONG = "the name of a pair has at most {limit} characters"
 PROMPT_TOO_LONG = "the prompt has {size:,} characters, this page takes at most {limit:,}: shorten it"
@@ -459,6 +456,7 @@ VIEW: dict[str, Any] = {
             "pair": "This link names a model pair that is not here, so it was not followed.",
             "round": "This link names a place that this run does not have.",
             "position": "This link names a place that this run does not have.",
+            "conflict": "This link asks for settings that cannot go together, so it was not followed: {reason}.",
             "knob": "This link has an impossible value for {name}, so it was not followed.",
             "step": "This link names a step that the lesson does not have.",
         },
@@ -738,115 +736,3 @@ LEARN_LEAD = (
     "All you see is the page's own view, and each question is answered by moving something in it."
 )
 LEARN_NONE = "The lesson's recorded runs are not in this installation."
-
-# The Train tab. OWN_LAYER stands among the notes of a run.
-TRAIN = "Train"
-TRAIN_LEAD = (
-    "PACER ends a draft where a small layer predicts that it will not be kept. Here such a layer is made for a pair: the target answers "
-    "prompts, the draft drafts along and beside every answer, and the layer learns which of those tokens would be kept."
-)
-TRAIN_RULE = "Kept by which rule"
-TRAIN_RULE_INFO = (
-    "The layer predicts the outcome of this rule. FLy takes longer: the target is asked about branches too."
-)
-TRAIN_RULES = {"exact": "Exact match", "fly": "FLy, loose"}
-TRAIN_SHARDS = "Texts to collect"
-TRAIN_SHARDS_INFO = "The first 16 are never trained on; every figure here is of those."
-TRAIN_TOKENS = "Tokens per text, at most"
-TRAIN_EPOCHS = "Epochs"
-TRAIN_RUN = "Train"
-TRAIN_CANCEL = "Cancel"
-TRAIN_FILE = "Layer and card (zip)"
-TRAIN_EXPECTED = {
-    "plan": "{texts} texts of at most {tokens} tokens, {epochs} epochs.",
-    "kept": "{texts} of them are collected already.",
-    "about": "Expect {time}: modelled from {source}.",
-    "minute": "about a minute",
-    "minutes": "about {minutes} minutes",
-    "here": "the last training on this machine",
-    "reference": "a training on {device}; this machine may differ",
-    "unknown": "How long that takes is not known before the first texts are through.",
-}
-TRAIN_TOO_MANY = (
-    "{label} must be from {low} to {high} on this page; the command line takes more (python -m explorer pacer)"
-)
-TRAIN_NOTHING = "there is no layer to use yet: train one first"
-OWN_LAYER = "PACER steers this run with the layer that was trained in this session for rule {rule}."
-
-TRAIN_VIEW: dict[str, Any] = {
-    "locale": "en-GB",
-    "empty": "Collecting comes first and takes most of the time. Loss and calibration are drawn here epoch by epoch. What is collected stays when you cancel, and the next training goes on from it.",
-    "idle": "Ready.",
-    "progress": "Progress",
-    "phases": {
-        "preparing": "Waiting for its turn",
-        "loading": "Loading the models",
-        "collecting": "Collecting",
-        "training": "Training",
-        "choosing": "Choosing settings: timing this machine, replaying every policy",
-        "done": "Done: the layer is ready",
-        "stopped": "Stopped; what was collected is kept",
-        "failed": "Failed",
-    },
-    "collected": "{texts} of {all} texts, {rows} tokens, the draft agrees with {share} of them",
-    "steps": "Epoch {epoch} of {all}, loss {loss}",
-    "left": "about {left} left",
-    "left_collecting": "about {left} left, then training",
-    "seconds": "{count} s",
-    "minutes": "{count} min",
-    "rules": {"exact": "exact match", "fly": "FLy, θ {theta}, W {window}"},
-    "what": {
-        "title": "What to expect of it",
-        "text": "A layer made in minutes has seen a few thousand tokens of one kind of prompt. It mostly learns to say the draft's own probabilities in numbers that can be trusted; that it knows more than they do is not to be expected, and the figures say whether it does. Under exact match it cannot change a text, only where drafts end. Whether that is faster depends on the pair: where a fixed length is right for every text, no layer can win.",
-    },
-    "loss": {
-        "title": "Loss",
-        "lead": "Cross-entropy per drafted token, measured. Line: training, step by step. Discs: the held-out texts, before training and after every epoch. Untrained, the layer says what the draft's own probabilities say.",
-        "numbers": "As numbers",
-        "epoch": "Epoch",
-        "held_out": "Held out",
-        "training": "Training, mean",
-        "now": "Epoch {epoch}: {loss} held out",
-    },
-    "calibration": {
-        "title": "Calibration",
-        "lead": "Predicted against kept on the held-out texts, measured; the larger a disc, the more tokens. On the diagonal predictions hold. Hollow: the product of the draft's own probabilities. Filled: the layer after epoch {epoch}.",
-        "numbers": "As numbers",
-        "who": "Predictor",
-        "layer": "layer",
-        "own": "draft's own",
-        "bin": "Predicted",
-        "count": "Tokens",
-        "mean": "Mean predicted",
-        "kept": "Kept",
-        "axis_x": "predicted",
-        "axis_y": "kept",
-    },
-    "figures": {
-        "title": "Held-out figures",
-        "lead": "Measured on {rounds} rounds of texts it was not trained on. AUC: the chance that a kept token is ranked above one that is not; within an offset, between tokens at the same place of their rounds. Brier: mean squared error, less is better.",
-        "name": "Predictor",
-        "auc": "AUC",
-        "within": "AUC within offset",
-        "brier": "Brier",
-        "layer": "the layer",
-        "probs": "draft's probability of the token",
-        "survival": "product of them over the round",
-    },
-    "replayed": {
-        "title": "Would it pay?",
-        "lead": "Every policy at its best setting, replayed over the held-out texts with seconds measured on this machine ({costs}). Settings are chosen on half of the texts, speeds are of the other half. A replay is no measurement: run it in Explore or compare it for that.",
-        "policy": "Policy",
-        "setting": "Setting",
-        "speed": "Tokens/s, replayed",
-        "tau": "τ",
-        "drafted": "Drafted per round",
-        "names": {"plain": "plain greedy", "fixed": "fixed length", "confidence": "confidence", "heuristic": "heuristic", "pacer": "PACER with this layer", "oracle (drafts exactly what is kept)": "oracle: drafts exactly what is kept"},
-        "faster": "Replayed, PACER with this layer is {times} times as fast as the best fixed length.",
-        "slower": "Replayed, PACER with this layer is no faster than the best fixed length ({times} times): on these texts it does not pay.",
-    },
-    "use": "Use it now",
-    "drop": "Stop using it",
-    "used": "Your runs with length policy PACER and this pair use this layer. Nobody else's do.",
-    "chosen": "Chosen by the replay: t {threshold}, ρ {growth}, b {block_size}, K {draft_length}.",
-}  # fmt: skip

@@ -1,4 +1,4 @@
-"""What the lesson says, by the names of the steps in explorer/ui/web/learn/steps.js. texts_learn_ko.py has the same keys.
+"""What the lesson says, by the names of the steps in explorer/ui/web/learn/lesson_steps.js. texts_learn_ko.py has the same keys.
 
 Figures and tokens are never written down here: the panel fills them in from the run on show. A text's paragraphs are its lines.
 """

@@ -6,7 +6,6 @@ from __future__ import annotations
 NOTES = {
     "W = {window} does not fit in a draft of {length}: nothing can be deferred, FLy equals the exact rule.": "W = {window}: 길이 {length}의 초안에 들어가지 않습니다. 아무것도 보류할 수 없어 FLy는 정확 규칙과 같습니다.",
     "Length policy {length} decides after every token, so the draft model never confirms several at once: the drafter works like the draft model alone.": "길이 정책 {length}: 토큰마다 판단하므로 초안 모델이 여러 토큰을 한꺼번에 확인할 수 없습니다. 초안 생성기는 초안 모델 하나일 때와 같이 움직입니다.",
-    "PACER steers this run with the layer that was trained in this session for rule {rule}.": "PACER가 이 실행에 쓰는 층: 이 세션에서 학습함(규칙 {rule}).",
     "The target's likeliest token alone: topk with k = 1 equals the exact rule.": "목표 모델의 가장 유력한 토큰 하나뿐입니다. k = 1인 topk는 정확 규칙과 같습니다.",
     "With 0 in a row no mismatch is ever kept: judge equals the exact rule.": "연속 0개이면 어떤 불일치도 유지되지 않습니다. judge는 정확 규칙과 같습니다.",
     "Only the drafter features drafts trees: Tree nodes N is not used.": "특징 기반 헤드만 트리를 만듭니다. 트리 노드 N은 쓰이지 않습니다.",
@@ -45,7 +44,6 @@ MESSAGES = {
     "true or false": "예 또는 아니요",
     "a whole number from {low} to {high}": "{low}~{high} 범위의 정수",
     "a number from {low} to {high}": "{low}~{high} 범위의 수",
-    "training here would hold the target of {pair} in memory twice: use the command line (python -m explorer pacer)": "여기서 학습하면 목표 모델이 메모리에 두 번 올라갑니다({pair}). 명령줄을 쓰세요(python -m explorer pacer)",
     "line {number}: {reason}": "{number}번째 줄: {reason}",
     "it has more than {bytes} bytes": "크기가 {bytes}바이트를 넘습니다",
     "Could not download {package} with pip ({reason}): check the network or pip's index and try again.": "pip으로 내려받지 못했습니다: {package} ({reason}). 네트워크나 pip 인덱스를 확인하고 다시 시도하세요.",
@@ -70,9 +68,6 @@ MESSAGES = {
 
 # Templates that stand in texts.py, by their names there.
 NAMED = {
-    "NO_PACER_LAYER": "이 길이 정책에는 그 모델 쌍으로 학습한 PACER 층이 필요한데 {pair}에는 없습니다(있는 것: {pairs}). 다른 길이 정책을 고르거나 학습 탭에서 층을 학습하세요",
-    "NO_JUDGE_HEAD": "판정 헤드는 목표 모델에 맞춰 만드는데 {pair}에는 없습니다(있는 것: {pairs}). 다른 규칙이나 모델 쌍을 고르세요",
-    "NO_HEAD": "EAGLE-3 헤드는 목표 모델에 맞춰 만드는데 {pair}에는 없습니다(있는 것: {pairs}). 모델 쌍에 TARGET,HEAD를 입력하거나 다른 초안 생성기를 고르세요",
     "TYPED_MISSING": "이 컴퓨터에 없음: {name}. `hf download`로 받거나 목록에서 고르세요",
     "TYPED_TOO_LONG": "모델 쌍의 이름은 최대 {limit}자입니다",
     "PROMPT_TOO_LONG": "프롬프트가 {size}자입니다. 이 페이지는 {limit}자까지 받습니다. 줄여 주세요",
@@ -85,11 +80,6 @@ NAMED = {
     "TUNE_BAD_LIMIT": "충실도 한도는 0~10 nat과 정수 개수의 정답이어야 합니다",
     "TUNE_FILE_TOO_LARGE": "파일이 {limit} kB보다 큽니다. 프롬프트를 줄이거나 명령줄을 쓰세요",
     "TUNE_FILE_NOT_TEXT": "파일이 UTF-8 텍스트가 아닙니다",
-    "TRAIN_TOO_MANY": "{label}: 이 페이지에서는 {low}~{high} 범위여야 합니다. 명령줄에서는 더 많이 쓸 수 있습니다(python -m explorer pacer)",
-    "TRAIN_NOTHING": "아직 쓸 층이 없습니다. 먼저 학습하세요",
-    "TRAIN_SHARDS": "수집할 텍스트 수",
-    "TRAIN_TOKENS": "텍스트당 최대 토큰 수",
-    "TRAIN_EPOCHS": "에포크",
     "TUNE_PROMPTS": "프롬프트",
     "TUNE_LENGTHS": "초안 길이 K",
 }  # fmt: skip

@@ -22,6 +22,7 @@ from explorer.ui.backend import WARM, Backend
 from explorer.ui.explore.handlers import UPDATE_SECONDS, failure, long_step, message_of, note, read_form, refusal
 from explorer.ui.explore.report import end_event
 from explorer.ui.messages import told, words
+from explorer.ui.offers import PairOffers
 from explorer.ui.paces import Paces
 from explorer.ui.scripts import page_knobs
 from explorer.wire import line
@@ -62,6 +63,7 @@ class Comparing:
     def __init__(self, backend: Backend, paces: Paces | None = None):
         self._backend = backend
         self._titles = {pair.name: pair.title for pair in backend.pairs()}
+        self._offers = PairOffers(backend.pairs())
         self._paces = paces or Paces()
 
     def expected(self, pair: Any, budget: Any, raw: Any, *values: Any) -> str:
@@ -123,7 +125,9 @@ class Comparing:
             settings = {knob.name: knob.default for knob in page_knobs()} | dict(zip(names, mine, strict=True))
             settings |= {"max_new_tokens": budget, "raw_prompt": raw}
             try:
-                configs.append(read_form(tuple(self._titles), prompt, pair, False, *settings.values()).config)
+                config = read_form(tuple(self._titles), prompt, pair, False, *settings.values()).config
+                self._offers.check(config, pair)
+                configs.append(config)
             except ConfigError as error:
                 raise ConfigError(f"{side}: {error}") from None
         return Request(prompt, pair, (replace(configs[0], rule="autoregressive"), *configs))

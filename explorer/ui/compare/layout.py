@@ -14,11 +14,11 @@ from explorer.ui.catalogue import ko as texts_ko
 from explorer.ui.compare import handlers as comparing
 from explorer.ui.controls import Explore, control, heading, pair_control, preset_control, prompt_control
 from explorer.ui.languages import say
-from explorer.ui.links import SCRIPT, link_controls
+from explorer.ui.links import SCRIPT, link_controls, tell_pair
 from explorer.ui.paces import Paces
-from explorer.ui.scripts import declared, of_rules, source, spoken
+from explorer.ui.scripts import view_script
 
-SCRIPTS = ("core/rule.js", "core/run.js", "core/dom.js", "core/progress.js", "explore/summary.js", "compare/compare.js")
+VIEW = "compare/compare.js"
 SHARED_TEXTS = ("kinds", "alone", "locale", "summary", "ends")  # of the run view
 MORE = ("entropy", "window_includes_mismatch")  # of the rules' knobs; all others of these stand first
 BUDGET = 96  # tokens; three runs are waited for
@@ -36,9 +36,9 @@ _LOOK = "() => { document.querySelector('#compare-view').scrollIntoView({ block:
 
 
 def script() -> str:
-    """The view's scripts after what they share with Python."""
-    said = [view.COMPARE_VIEW | {key: view.VIEW[key] for key in SHARED_TEXTS} for view in (texts, texts_ko)]
-    return "\n".join([spoken(*said), declared(of_rules()), *(source(name) for name in SCRIPTS)])
+    """The view's script."""
+    english, korean = (view.COMPARE_VIEW | {key: view.VIEW[key] for key in SHARED_TEXTS} for view in (texts, texts_ko))
+    return view_script(VIEW, english, korean)
 
 
 def compare_tab(backend: Backend, explore: Explore, model: dict[str, Any], paces: Paces) -> None:
@@ -65,6 +65,7 @@ def compare_tab(backend: Backend, explore: Explore, model: dict[str, Any], paces
         expected = gr.HTML("", elem_id="compare-expected", elem_classes="tab-note")
         view = gr.HTML("", html_template="", js_on_load=script(), apply_default_css=False, elem_id="compare-view")
 
+        tell_pair(pair, "#compare-sides .compare-side")
         settings = [pair, budget, raw, *sides["a"], *sides["b"]]
         form = [session, prompt, *settings]
         outputs = [view, run, stop]

@@ -33,6 +33,7 @@ from explorer.ui.explore.typed import title_of_typed, typed_pair
 from explorer.ui.languages import say
 from explorer.ui.links import LOOSE_KNOBS
 from explorer.ui.messages import told, words
+from explorer.ui.offers import PairOffers
 from explorer.ui.recordings import Recording, run_text, title_of
 from explorer.ui.scripts import IMPORT_LIMIT
 
@@ -43,16 +44,6 @@ UPDATE_SECONDS = 0.04  # 25 a second: the browser keeps up, but never skips one,
 PROMPT_LIMIT = 20_000  # characters: far above any context here, far below what stalls a tokenizer
 KNOBS = {knob.name: knob for knob in knobs()}
 OWN = "own"  # the choice of the visitor's own run among the recorded ones
-
-
-@dataclass(frozen=True)
-class OwnLayer:
-    """A layer of PACER that a visitor trained: their runs of this pair may be steered by it, and nobody else's."""
-
-    pair: str
-    rule: str
-    folder: Path
-    knobs: dict[str, Any]  # what a run with it starts from
 
 
 @dataclass
@@ -77,17 +68,11 @@ class Session:
     stopping: bool = False
     own: Own | None = None  # the last run that ended
     shown: str = ""  # the recorded run on show; OWN: the visitor's own; "": none, or one that is being made
-    layer: OwnLayer | None = None  # in use
-
-    def steering(self, pair: str, config: DecodeConfig) -> OwnLayer | None:
-        """The visitor's layer, where it steers runs of a pair under these settings."""
-        mine = self.layer
-        return mine if mine and mine.pair == pair and config.needs_layer else None
 
     def forget(self) -> None:
         """The page is closed: let go of the run, and end what runs."""
         self.let_go()
-        self.stopping, self.shown, self.layer = True, "", None
+        self.stopping, self.shown = True, ""
 
     def let_go(self) -> None:
         """Forget the visitor's own run."""
@@ -137,9 +122,7 @@ class Callbacks:
         self.recorded = {recording.name: recording for recording in recorded}
         self.pairs = tuple(self._titles)
         self._ready = ready_pairs(backend)
-        self._steered = [pair.name for pair in backend.pairs() if pair.has_pacer_layer]
-        self._headed = [pair.name for pair in backend.pairs() if pair.head]
-        self._judged = [pair.name for pair in backend.pairs() if pair.has_judge_head]
+        self.offers = PairOffers(backend.pairs())
         self._crossed = [pair.name for pair in backend.pairs() if pair.cross_tokenizer]
 
     def prepare(self, session: Session, *form: Any) -> tuple[Any, ...]:
@@ -266,6 +249,15 @@ class Callbacks:
             trace = recording.trace() if recording else None
         return gr.skip() if trace is None else charts.figure(trace)
 
+    def notes(self, pair: Any, *values: Any) -> str:
+        """What is unusual or wrong about the settings as they stand, for this pair; empty where nothing is. HTML, escaped."""
+        try:
+            config = config_of({knob.name: value for knob, value in zip(page_knobs(), values)})
+            self.offers.check(config, pair)
+        except UserError as error:
+            return note(told(str(error)), "note wrong")
+        return "".join(note(told(one), "note") for one in config.notes)
+
     def same_prompt(self, event: gr.EventData) -> list[Any]:
         """The prompt and the pair of the run in the view, for a run of its own beside it."""
         prompt, pair = getattr(event, "prompt", None), getattr(event, "pair", None)
@@ -284,22 +276,11 @@ class Callbacks:
             request = replace(request, title=title_of_typed(typed), crossed=typed.cross_tokenizer)
         else:
             request = replace(request, title=self._titles[request.pair], crossed=request.pair in self._crossed)
-        own = session.steering(request.pair, request.config)
-        if request.config.needs_layer and own is None and request.pair not in self._steered:
-            raise UserError(texts.NO_PACER_LAYER.format(pair=request.title, pairs=self._names(self._steered)))
-        if (
-            request.config.drafts
-            and request.config.drafter == "features"
-            and not typed
-            and request.pair not in self._headed
-        ):
-            raise UserError(texts.NO_HEAD.format(pair=request.title, pairs=self._names(self._headed)))
-        if request.config.rule == "judge" and not typed and request.pair not in self._judged:
-            raise UserError(texts.NO_JUDGE_HEAD.format(pair=request.title, pairs=self._names(self._judged)))
+        if typed:
+            request.config.check_with(typed.offers)
+        else:
+            self.offers.check(request.config, request.pair)
         return request
-
-    def _names(self, pairs: list[str]) -> str:
-        return ", ".join(self._titles[name] for name in pairs) or "none"
 
     def _pair(self, name: Any) -> str:
         """The choice of a pair that a run can use at once; for any other pair the default."""
@@ -335,7 +316,6 @@ class Callbacks:
         return gr.update(choices=choices, value=value, interactive=interactive, visible=bool(choices))
 
     def _header(self, session: Session, request: Request) -> str:
-        own = session.steering(request.pair, request.config)
         return lines.header(
             session.run,
             request.pair,
@@ -343,7 +323,6 @@ class Callbacks:
             request.prompt,
             request.config,
             crossed=request.crossed,
-            more_notes=(texts.OWN_LAYER.format(rule=own.rule),) if own else (),
         )
 
     def _in_memory(self, title: str) -> str:
@@ -358,11 +337,6 @@ class Callbacks:
         if pair is None:
             yield lines.line({"phase": "stopped"})
             return
-        if own := session.steering(request.pair, config):
-            pair = yield from long_step(session, backend.with_layer(pair, own.folder), "loading")
-            if pair is None:
-                yield lines.line({"phase": "stopped"})
-                return
         prompt = pair.encode(request.prompt, config.raw_prompt)
         recorder = backend.recorder(pair, prompt, config)
         encoder = lines.RunEncoder(pair.vocabulary, pair.stop_ids)
@@ -433,15 +407,6 @@ def preset_of(*values: Any) -> str:
     """The preset that the loose knobs stand on, or "" for none."""
     settings = dict(zip(LOOSE_KNOBS, values))
     return next((name for name, preset in PRESETS.items() if preset.settings == settings), "")
-
-
-def notes_html(*values: Any) -> str:
-    """What is unusual or wrong about the settings as they stand; empty where nothing is. Our own text, escaped."""
-    try:
-        notes, tone = config_of({knob.name: value for knob, value in zip(page_knobs(), values)}).notes, "note"
-    except UserError as error:
-        notes, tone = (str(error),), "note wrong"
-    return "".join(note(told(one), tone) for one in notes)
 
 
 def note(text: str, tone: str) -> str:

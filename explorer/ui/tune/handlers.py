@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import monotonic
@@ -25,6 +25,7 @@ from explorer.ui.controls import config_of
 from explorer.ui.explore.handlers import PROMPT_LIMIT, failure, file_part, long_step, message_of, note, refusal
 from explorer.ui.limits import UPLOAD_LIMIT
 from explorer.ui.messages import told, words
+from explorer.ui.offers import PairOffers
 from explorer.ui.paces import Paces
 from explorer.ui.scripts import page_knobs
 from explorer.wire import line
@@ -83,12 +84,13 @@ class Tuning:
     def __init__(self, backend: Backend, paces: Paces | None = None):
         self._backend = backend
         self._titles = {pair.name: pair.title for pair in backend.pairs()}
+        self._pairs = PairOffers(backend.pairs())
         self._paces = paces or Paces()
 
     def expected(self, *form: Any) -> str:
         """What the form asks for and how long that will take, or what is wrong with it; our own text, escaped."""
         try:
-            plan = read_plan(self._titles, *form)
+            plan = read_plan(self._pairs, *form)
         except UserError as error:
             return note(told(str(error)), "note wrong")
         said = words().TUNE_EXPECTED
@@ -112,7 +114,7 @@ class Tuning:
         """At once: refuse a bad form, else clear the view. Outputs: view, Run, Cancel, CSV, JSON."""
         try:
             session.limit = read_limit(nats, lost)
-            plan = read_plan(self._titles, *form)
+            plan = read_plan(self._pairs, *form)
             points = self._points(plan)
         except UserError as error:
             raise refusal(error) from None
@@ -123,7 +125,7 @@ class Tuning:
 
     def run(self, session: TuneSession, nats: Any, lost: Any, *form: Any) -> Iterator[tuple[Any, ...]]:
         """Sweep, streaming the growing text of the view; outputs as `prepare`."""
-        plan = read_plan(self._titles, *form)
+        plan = read_plan(self._pairs, *form)
         yield from self._stream(session, self._sweep(session, plan, self._points(plan)))
 
     def prepare_measure(self, session: TuneSession, event: gr.EventData) -> tuple[Any, ...]:
@@ -275,7 +277,7 @@ class Tuning:
 
 
 def read_plan(
-    titles: Mapping[str, str],
+    pairs: PairOffers,
     pair: Any,
     source: Any,
     count: Any,
@@ -288,8 +290,8 @@ def read_plan(
     *rest: Any,
 ) -> Plan:
     """The Tune form as typed values; raises a UserError that says what is wrong. rest: drafter, length policy, counting."""
-    if not isinstance(pair, str) or pair not in titles:
-        raise UserError(f"unknown pair {pair!r}: choose one of {', '.join(titles)}")
+    if not isinstance(pair, str) or pair not in pairs:
+        raise UserError(f"unknown pair {pair!r}: choose one of {', '.join(pairs)}")
     drafter, policy, includes = rest
     swept = {name: _numbers(name, value) for name, value in zip(SWEPT, (thetas, windows, lengths))}
     if len(swept["draft_length"]) > MAX_LENGTHS:
@@ -304,7 +306,7 @@ def read_plan(
     if plan.cells > MAX_POINTS:
         raise UserError(texts.TUNE_TOO_MANY_POINTS.format(points=plan.cells, limit=MAX_POINTS))
     for window in plan.windows:
-        replace(base, window=window)  # refuses a combination that no run may have
+        pairs.check(replace(base, window=window), pair, "sweep")
     return plan
 
 

@@ -14,11 +14,12 @@ from explorer.ui.catalogue import en as texts
 from explorer.ui.catalogue import ko as texts_ko
 from explorer.ui.controls import Explore, control, heading, pair_control
 from explorer.ui.languages import say
+from explorer.ui.links import tell_pair
 from explorer.ui.paces import Paces
-from explorer.ui.scripts import source, spoken
+from explorer.ui.scripts import view_script
 from explorer.ui.tune import handlers as tuning
 
-SCRIPTS = ("core/dom.js", "core/progress.js", "explore/summary.js", "tune/heatmap.js", "tune/tune.js")
+VIEW = "tune/tune.js"
 QUIET = {"show_progress": "hidden", "api_visibility": "private"}
 LIVE = {"queue": False, "trigger_mode": "always_last", **QUIET}  # of controls that move
 ADOPTED = ("rule", "entropy", "theta", "window", "window_includes_mismatch", "drafter", "length", "draft_length")
@@ -31,8 +32,8 @@ _THETAS = "(measure, now) => (%s)[measure] ?? now"
 
 
 def script() -> str:
-    """The view's scripts after their texts."""
-    return "\n".join([spoken(texts.TUNE_VIEW, texts_ko.TUNE_VIEW), *(source(name) for name in SCRIPTS)])
+    """The view's script."""
+    return view_script(VIEW, texts.TUNE_VIEW, texts_ko.TUNE_VIEW)
 
 
 def tune_tab(backend: Backend, explore: Explore, views: gr.Tabs, model: dict[str, Any], paces: Paces) -> None:
@@ -82,7 +83,8 @@ def tune_tab(backend: Backend, explore: Explore, views: gr.Tabs, model: dict[str
                     label=say("TUNE_BUDGET"),
                     elem_id="tune-budget",
                 )
-                with gr.Accordion(say("TUNE_MORE"), open=False, elem_classes="plain-accordion"):
+                tell_pair(pair, ".sweep-knobs")
+                with gr.Accordion(say("TUNE_MORE"), open=False, elem_classes=["plain-accordion", "sweep-knobs"]):
                     more = [
                         control(table[name], getattr(DecodeConfig(), name), prefix="tune")
                         for name in ("drafter", "length", "window_includes_mismatch")

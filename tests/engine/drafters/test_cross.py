@@ -13,12 +13,11 @@ from pairs import OraclePair
 from rounds import grid_rounds, ids_of_rounds
 
 from explorer.bench.rows import THEIR_ASSISTED, THEIR_PLAIN, row_name, their_rows
-from explorer.config import DecodeConfig
-from explorer.engine.decode import Sides, decode
+from explorer.config import ConfigError, DecodeConfig
+from explorer.engine.decode import decode
 from explorer.engine.drafters.cross import (
     TAIL,
     CrossDrafter,
-    CrossTokenizer,
     TextSide,
     common_prefix,
     complete,
@@ -27,6 +26,7 @@ from explorer.engine.drafters.cross import (
 from explorer.engine.drafters.draft import Draft
 from explorer.engine.models.registry import UnknownPair, find_pair, public_name
 from explorer.engine.models.vocabulary import Vocabulary
+from explorer.engine.open_pair import OpenPair
 from explorer.engine.pair import DraftSide, Pair, PairMismatch, check_same_vocabulary
 from explorer.trace import Trace
 
@@ -204,7 +204,7 @@ def test_probabilities_are_those_of_the_drafts_tokens(crossed, sides):
             for piece in self.pieces[len(draft) : len(draft) + count]:
                 draft.add(*piece, "model", frozenset())
 
-        def settle(self, length):
+        def roll_back(self, length):
             """Nothing is held."""
 
     own = sides["bytes"]
@@ -222,10 +222,10 @@ def test_probabilities_are_those_of_the_drafts_tokens(crossed, sides):
 def test_a_stop_id_of_the_draft_is_one_of_the_targets(crossed, monkeypatch):
     pair = crossed()
     with torch.inference_mode():
-        sides = Sides(pair, EXACT)
-        drafter = sides.drafter
+        opened = OpenPair(pair, EXACT)
+        drafter = opened.drafter
         sequence = ids_of(pair)
-        sides.prefill(sequence[:-1])
+        opened.prefill(sequence[:-1])
         stop = pair.draft_side.tokenizer.eos_token_id
 
         def extend(draft, known, count, score=None):
@@ -235,7 +235,7 @@ def test_a_stop_id_of_the_draft_is_one_of_the_targets(crossed, monkeypatch):
         monkeypatch.setattr(drafter._inner, "extend", extend)
         draft = Draft()
         drafter.extend(draft, sequence, 5)
-        sides.close()
+        opened.close()
     assert draft.ids[-1] in pair.stop_ids
     assert (draft.ended, draft.probs) == (True, [0.5, 0.25])
 
@@ -268,11 +268,11 @@ def test_above_temperature_0_its_tokens_are_a_certain_proposal(crossed):
     first, second = (list(decode(pair, ids_of(pair), config)) for _ in range(2))
     assert [round_.emitted for round_ in first] == [round_.emitted for round_ in second]
     with torch.inference_mode():
-        sides = Sides(pair, config)
-        sides.prefill(ids_of(pair)[:-1])
+        opened = OpenPair(pair, config)
+        opened.prefill(ids_of(pair)[:-1])
         draft = Draft()
-        sides.drafter.extend(draft, ids_of(pair), 4)
-        sides.close()
+        opened.drafter.extend(draft, ids_of(pair), 4)
+        opened.close()
     assert [int(q.argmax()) for q in draft.distributions] == draft.ids
     assert all(float(q.max()) == float(q.sum()) == 1 for q in draft.distributions)
 
@@ -293,7 +293,7 @@ def test_policies_that_score_tokens_are_refused(crossed):
     scorer = SimpleNamespace(open=lambda: SimpleNamespace(score=None, seconds=0.0))
     pair = dataclasses.replace(crossed(), scorers={"exact": scorer})
     for change in ({"length": "pacer"}, {"length": "survival"}, {"length": "adaedl"}, {"rule": "kl"}):
-        with pytest.raises(CrossTokenizer, match="cross-tokenizer"):
+        with pytest.raises(ConfigError, match="cross-tokenizer"):
             next(decode(pair, ids_of(pair), dataclasses.replace(EXACT, **change)))
 
 

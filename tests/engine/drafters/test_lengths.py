@@ -14,7 +14,6 @@ from explorer.engine.drafters.lengths import (
     ConfidenceLength,
     EntropyLength,
     HeuristicLength,
-    NoScorer,
     PacerLength,
     SurvivalLength,
     statistic,
@@ -273,7 +272,7 @@ def test_policies_that_need_a_draft_model_refuse_lookup_alone(policy):
 
 @pytest.mark.parametrize("policy", ["pacer", "survival"])
 def test_policies_that_read_scores_are_refused_without_a_layer(policy, make_pair):
-    with pytest.raises(NoScorer, match=f"{policy} needs a layer .* train one"):
+    with pytest.raises(ConfigError, match=f"{policy} needs a PACER layer .* train one"):
         next(decode(make_pair("qwen2"), list(PROMPT), dataclasses.replace(PACER, length=policy)))
 
 
@@ -342,7 +341,7 @@ def test_adaedls_threshold_follows_the_rounds():
     by 0.9 is 0.001. Above it a full draft leaves the threshold, a shorter one lowers it. An empty draft says nothing."""
     policy, seen = AdaEDLLength(8, 0.4), []
     for drafted, kept in ((4, 4), (4, 0), (4, 4), (4, 4), (8, 8), (0, 0), (4, 4)):
-        policy.learn(drafted, kept)
+        policy.adapt(drafted, kept)
         policy.next_block(draft := Draft())
         draft.ids.append(1)
         draft.entropies.append(0.0)
@@ -372,12 +371,12 @@ def test_the_heuristic_adds_two_or_takes_one():
     policy, lengths = HeuristicLength(10), []
     for drafted, kept in ((10, 9), (9, 0), (8, 8), (10, 10), (10, 3)):
         lengths.append(policy.next_block(Draft()))
-        policy.learn(drafted, kept)
+        policy.adapt(drafted, kept)
     assert lengths == [10, 9, 8, 10, 10]
     for _ in range(20):
-        policy.learn(5, 0)
+        policy.adapt(5, 0)
     assert policy.next_block(Draft()) == 1
-    policy.learn(0, 0)  # a lookup that found nothing
+    policy.adapt(0, 0)  # a lookup that found nothing
     assert policy.next_block(Draft()) == 1
 
 

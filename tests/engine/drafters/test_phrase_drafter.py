@@ -10,7 +10,7 @@ from explorer.engine.decode import decode
 from explorer.engine.drafters.draft import Draft, ModelDrafter
 from explorer.engine.drafters.phrase_drafter import PhraseDrafter
 from explorer.engine.drafters.phrases import PhrasePool
-from explorer.engine.models.model import Context, UnsupportedModel
+from explorer.engine.models.model import Context
 from explorer.engine.models.packed import PackedContext
 from explorer.engine.sampling import Sampler
 
@@ -130,5 +130,5 @@ def test_a_forward_is_what_single_forwards_say(kind, make_pair):
 def test_what_cannot_be_is_refused(make_pair):
     with pytest.raises(ConfigError, match="temperature 0"):
         dataclasses.replace(CONFIG, phrases=0, temperature=0.7)
-    with pytest.raises(UnsupportedModel, match="gemma3"):
+    with pytest.raises(ConfigError, match="attention mask"):
         run(make_pair("gemma3"), dataclasses.replace(CONFIG, phrases=0))

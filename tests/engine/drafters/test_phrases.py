@@ -4,8 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from explorer.engine.drafters.phrases import ROOM, PhrasePool
-from explorer.engine.verification.suffixes import candidates
+from explorer.engine.drafters.phrases import ROOM, PhrasePool, candidates
 from explorer.trace import Branch
 
 STOP = ord("!")

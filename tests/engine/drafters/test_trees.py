@@ -8,13 +8,13 @@ from heads import PROMPT
 from rounds import grid_rounds, stripped
 
 from explorer.config import ConfigError, DecodeConfig
-from explorer.engine.decode import Sides, decode
+from explorer.engine.decode import decode
 from explorer.engine.drafters.draft import Draft
 from explorer.engine.drafters.features import FeatureDrafter
 from explorer.engine.drafters.lengths import make_length_policy
 from explorer.engine.drafters.trees import Node, grow
 from explorer.engine.models.branched import branched
-from explorer.engine.models.model import UnsupportedModel
+from explorer.engine.open_pair import OpenPair
 from explorer.engine.sampling import Sampler
 from explorer.trace import Trace, Tree
 
@@ -220,7 +220,7 @@ def test_probabilities_are_the_heads_after_that_path(headed):
         path.insert(0, round_.tree.parents[path[0]])
     assert len(path) > 2
     for size, node in enumerate(path):
-        drafter.settle(0)
+        drafter.roll_back(0)
         draft = Draft()
         drafter.extend(draft, PROMPT, 1)
         context = drafter.context
@@ -236,22 +236,21 @@ def test_probabilities_are_the_heads_after_that_path(headed):
 def test_what_both_sides_hold_after_a_round_is_that_of_a_prefill(shape, headed):
     """Entries of the target in every layer, and the states that the head is fed: those of the committed tokens alone."""
     pair = headed(shape)
-    policy, sides, text, moved = make_length_policy(TREE, None), Sides(pair, TREE), list(PROMPT), 0
-    sides.prefill(text[:-1])
+    policy, opened, text, moved = make_length_policy(TREE, None), OpenPair(pair, TREE), list(PROMPT), 0
+    opened.prefill(text[:-1])
     for _ in range(5):
-        attempt = sides.attempt(text, 20, policy)
-        judgement = attempt.judge(TREE)
-        text += attempt.committed(judgement)
-        moved += (
-            judgement.kept > 0 and attempt.tree.path(attempt.rows[0].argmax)[judgement.kept - 1] != judgement.kept - 1
-        )
-        sides.settle(len(text) - 1)
+        verified = opened.verify(text, opened.draft(text, 20, policy))
+        judgement = verified.judge(TREE)
+        text += verified.committed(judgement)
+        path = verified.tree.path(verified.readings.rows[0].argmax)
+        moved += judgement.kept > 0 and path[judgement.kept - 1] != judgement.kept - 1
+        opened.roll_back(len(text) - 1)
         again = pair.target.open(taps=pair.head.taps)
         again.prefill(torch.tensor(text[:-1]))
-        for ours, theirs in zip(entries(sides.target), entries(again), strict=True):
+        for ours, theirs in zip(entries(opened.target), entries(again), strict=True):
             torch.testing.assert_close(ours, theirs, atol=2e-4, rtol=1e-3)
-        fused = sides.drafter._fused[: len(text) - 1]
-        torch.testing.assert_close(fused, sides.drafter.context.fuse(again.tapped), atol=2e-4, rtol=1e-3)
+        fused = opened.drafter._fused[: len(text) - 1]
+        torch.testing.assert_close(fused, opened.drafter.context.fuse(again.tapped), atol=2e-4, rtol=1e-3)
     assert moved, "some path must have been moved"
 
 
@@ -307,7 +306,7 @@ def test_what_trees_cannot_do_is_refused(make_model, headed):
     for change in ({"phrases": 2}, {"schedule": "pearl"}):
         with pytest.raises(ConfigError, match="feature-fed head"):
             dataclasses.replace(TREE, **change)
-    with pytest.raises(UnsupportedModel, match="mistral.*tree nodes to 0"):
+    with pytest.raises(ConfigError, match="attention mask .* set Tree nodes N to 0"):
         next(decode(headed("mistral"), list(PROMPT), TREE))
 
 

@@ -2,12 +2,15 @@
 recording needs CUDA (`python -m explorer gpu-check` compares those)."""
 
 import dataclasses
+from contextlib import contextmanager
+from types import SimpleNamespace
 
 import pytest
 import torch
 
 from explorer.config import DecodeConfig
 from explorer.engine.decode import decode
+from explorer.engine.drafters.pacer import scorers
 from explorer.engine.drafters.pacer.layer import PreVerificationLayer
 from explorer.engine.drafters.pacer.scorers import FixedScorer, ModuleScorer
 from explorer.engine.models import fixed, graph
@@ -126,57 +129,122 @@ def test_only_shapes_whose_steps_are_alike_are_fixed(make_model, tokenizer):
     assert not fixed.supports(make_model("qwen2", 0, use_sliding_window=True, sliding_window=8))
 
 
+class FakeCuda:
+    """Stands in for torch.cuda: what is called in which order, and that all of it is on one device."""
+
+    def __init__(self, device):
+        self.calls, self._device, self._current = [], torch.device(device), torch.device("cuda:0")
+        self.main = self.Stream(self._device)
+
+    def Stream(self, device=None):  # noqa: N802
+        assert torch.device(device or self._current) == self._device
+        return SimpleNamespace(wait_stream=lambda other: self.calls.append("wait"))
+
+    def CUDAGraph(self):  # noqa: N802
+        return SimpleNamespace(replay=lambda: self.called("replay"))
+
+    def current_stream(self, device=None):
+        assert torch.device(device or self._current) == self._device
+        return self.main
+
+    def called(self, name):
+        assert self._current == self._device, f"{name} on {self._current}"
+        self.calls.append(name)
+
+    @contextmanager
+    def device(self, device):
+        before, self._current = self._current, torch.device(device)
+        yield
+        self._current = before
+
+    @contextmanager
+    def stream(self, stream):
+        self.called("in side stream")
+        yield
+        self.called("out")
+
+    @contextmanager
+    def graph(self, graph, stream=None):
+        assert stream is not None, "torch's own stream for captures lies on the device of the first one"
+        self.called("in capture")
+        yield
+        self.called("out")
+
+
+@pytest.mark.parametrize("device", ["cuda:0", "cuda:1"])
+def test_recorded_work_is_replayed_into_the_same_memory(device, monkeypatch):
+    """The order of calls that torch asks for, on the device of the work whichever is the current one. Against a stand-in: whether
+    the graph computes the same only a GPU can tell."""
+    fake = FakeCuda(device)
+    monkeypatch.setattr(graph.torch, "cuda", fake)
+    step = Graph(lambda: fake.called("work") or (torch.ones(1),), torch.device(device))
+    first, second = step(), step()
+    assert fake.calls == [
+        "wait", "in side stream", "work", "work", "out", "wait", "in capture", "work", "out", "replay", "replay",
+    ]  # fmt: skip
+    assert first[0] is second[0]
+
+
+@torch.inference_mode()
+def test_steps_are_recorded_on_the_device_of_their_buffers(two, monkeypatch):
+    """Drafts and PACER's layer alike; ids and states may come from elsewhere."""
+    devices = []
+
+    class Recorded(Graph):
+        def __init__(self, work, device):
+            devices.append(device)
+            super().__init__(work, device)
+
+    monkeypatch.setattr(fixed, "Graph", Recorded)
+    monkeypatch.setattr(scorers, "Graph", Recorded)
+    draft, scorer = two[1].draft, two[1].scorers["exact"]
+    buffers = fixed.Buffers(draft, 8)
+    buffers.feed(torch.tensor([7]), 0, rows=1)
+    scorer.score(torch.zeros(2, draft.width), torch.ones(2), 0)
+    assert devices == [buffers.entries.device, scorer._states.device]
+    assert all(device.index is None or device.type == "cuda" for device in devices)
+
+
+@torch.inference_mode()
+def test_buffers_have_the_size_of_their_text_whoever_ran_before(two, monkeypatch):
+    """A step reads the whole buffer: a short text in the buffers of a long one would be slow."""
+    monkeypatch.setattr(fixed, "SMALLEST", 8)
+    model = two[1].draft
+    long, short = model.open(), model.open()
+    long.prefill(torch.arange(40))
+    long.close()
+    short.prefill(torch.arange(5))
+    assert short._buffers.capacity == 8
+    assert [buffers.capacity for buffers in model._idle] == [64]
+    first = short._buffers
+    short.feed(torch.arange(30), rows=1)
+    assert short._buffers.capacity == 64, "the idle ones of that size"
+    assert model._idle == [first], "what was outgrown serves the next short text"
+
+
+@torch.inference_mode()
+def test_idle_buffers_are_bounded_and_freed(two):
+    model = two[1].draft
+    contexts = [model.open() for _ in range(fixed.SPARE + 2)]
+    for context in contexts:
+        context.feed(torch.tensor([7]), rows=1)
+    held = [context._buffers for context in contexts]
+    for context in contexts:
+        context.close()
+    assert model._idle == held[: fixed.SPARE]
+    assert [buffers.entries.nbytes for buffers in held[fixed.SPARE :]] == [0, 0]
+    assert not any(buffers._steps for buffers in held[fixed.SPARE :])
+
+
 def test_recording_that_fails_leaves_the_eager_path(monkeypatch, caplog):
     """Forced: this machine says it has CUDA, and cannot record."""
 
     def refuse(*_, **__):
         raise RuntimeError("no graphs here")
 
-    monkeypatch.setattr(graph.torch.cuda, "Stream", refuse)
-    step = Graph(lambda: (torch.ones(1),), torch.device("cuda"))
+    fake = FakeCuda("cuda:0")
+    fake.Stream = refuse
+    monkeypatch.setattr(graph.torch, "cuda", fake)
+    step = Graph(lambda: (torch.ones(1),), torch.device("cuda:0"))
     assert step()[0].item() == step()[0].item() == 1
     assert caplog.text.count("no graphs here") == 1
-
-
-def test_recorded_work_is_replayed_into_the_same_memory(monkeypatch):
-    """The order of calls that torch asks for, against a stand-in: whether the graph computes the same only a GPU can tell."""
-    from contextlib import contextmanager
-    from types import SimpleNamespace
-
-    calls = []
-
-    class Stream:
-        def wait_stream(self, other):
-            calls.append("wait")
-
-    class CUDAGraph:
-        def replay(self):
-            calls.append("replay")
-
-    @contextmanager
-    def within(what):
-        calls.append(f"in {type(what).__name__}")
-        yield
-        calls.append("out")
-
-    main = Stream()
-    monkeypatch.setattr(
-        graph.torch, "cuda",
-        SimpleNamespace(Stream=Stream, CUDAGraph=CUDAGraph, current_stream=lambda: main, stream=within, graph=within),
-    )  # fmt: skip
-    step = Graph(lambda: calls.append("work") or (torch.ones(1),), torch.device("cuda"))
-    first, second = step(), step()
-    assert calls == [
-        "wait",
-        "in Stream",
-        "work",
-        "work",
-        "out",
-        "wait",
-        "in CUDAGraph",
-        "work",
-        "out",
-        "replay",
-        "replay",
-    ]
-    assert first[0] is second[0]

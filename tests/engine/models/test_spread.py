@@ -7,11 +7,10 @@ import torch
 
 from explorer.config import DecodeConfig
 from explorer.engine.decode import decode
-from explorer.engine.load_pair import load_folders, load_pair
+from explorer.engine.load_pair import load_folders
 from explorer.engine.models import fixed, loading
 from explorer.engine.models.loading import Placement, placement
 from explorer.engine.models.model import LanguageModel, output_device
-from explorer.engine.models.registry import default_pair
 
 CONFIG = DecodeConfig(rule="fly", theta=0.02, window=1, draft_length=4, max_new_tokens=24)
 PROMPT = [39, 68, 75, 75, 78, 258, 82]
@@ -69,13 +68,3 @@ def test_one_buffer_cannot_serve_layers_in_several_places(folders):
     """As a draft that drafts for itself in the same dtype would be."""
     where = Placement(torch.device("cpu"), torch.float32, False, LAYERS_ON_DISK)
     assert not fixed.supports(loading.read_model(folders[0]["target"], where))
-
-
-@pytest.mark.real
-def test_a_draft_that_shares_its_targets_tables_lies_beside_it_on_one_device():
-    """Also where the device is left to be chosen, which is so by default with `auto` (registry.default_pair)."""
-    pair = load_pair(default_pair("auto"), "auto")
-    assert pair.draft.model.get_input_embeddings() is pair.target.model.get_input_embeddings()
-    assert not getattr(pair.target.model, "hf_device_map", None)
-    rounds = list(decode(pair, PROMPT, CONFIG))
-    assert any(round_.kept for round_ in rounds)

@@ -8,7 +8,7 @@ import torch
 from rounds import grid_rounds, ids_of_rounds
 from safetensors.torch import load_file, save_file
 
-from explorer.config import DecodeConfig
+from explorer.config import ConfigError, DecodeConfig
 from explorer.engine.decode import decode
 from explorer.engine.drafters.phrases import PhrasePool
 from explorer.engine.models.model import UnsupportedModel
@@ -16,8 +16,8 @@ from explorer.engine.models.registry import JUDGES, known_pairs
 from explorer.engine.verification.judge_head import (
     CARD,
     WEIGHTS,
-    Card,
     JudgeHead,
+    JudgeHeadCard,
     JudgeHeadError,
     find,
     read_judge_head,
@@ -96,7 +96,7 @@ def test_many_settings_at_once_are_those_of_single_runs(make_pair, with_stop_ids
 
 
 def test_a_target_without_a_head_is_refused_in_one_line(pair, make_pair, with_judge_head):
-    with pytest.raises(JudgeHeadError, match="this pair has none") as refused:
+    with pytest.raises(ConfigError, match="this pair has none") as refused:
         next(decode(pair, list(PROMPT), BASE))
     assert "\n" not in str(refused.value)
     judged = with_judge_head(make_pair("gemma3"))
@@ -127,7 +127,7 @@ def test_only_this_rule_records_scores_and_hostile_ones_are_refused(make_pair, w
 
 
 def make_card(pair, **changes):
-    card = Card(
+    card = JudgeHeadCard(
         ("tiny-llama",), "sampled-sha256:aa", "float32", pair.target.width, {"prompts": 3}, {"decay": 0.1}, {"auc": 0.8}
     )
     return dataclasses.replace(card, **changes)

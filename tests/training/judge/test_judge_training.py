@@ -10,9 +10,10 @@ from explorer.config import DecodeConfig
 from explorer.engine.verification.judge_head import read_judge_head
 from explorer.errors import UserError
 from explorer.prompts import PromptItem
+from explorer.training.common.collection import shard_path
 from explorer.training.common.metrics import auc
 from explorer.training.judge import train as training
-from explorer.training.judge.data import Labelled, Mismatch, Shard, rows_of, shard_path, write_shard
+from explorer.training.judge.data import Labelled, LabelledShard, Mismatch, rows_of, write_shard
 from explorer.training.judge.evaluate import (
     HEAD,
     _share_better,
@@ -25,12 +26,12 @@ from explorer.training.judge.evaluate import (
     table,
     thresholds,
 )
-from explorer.training.judge.train import Recipe, fit, threshold_for
+from explorer.training.judge.train import JudgeRecipe, fit, threshold_for
 
 WIDTH = 12
 
 
-def made_shard(prompts: int, seed: int, each: int = 6) -> Shard:
+def made_shard(prompts: int, seed: int, each: int = 6) -> LabelledShard:
     """Mismatches whose importance is the sign of the first entry of their state, with noise in the others; entropy tells nothing."""
     generator = torch.Generator().manual_seed(seed)
     states = torch.randn(prompts * each, WIDTH, generator=generator) * 5 + 2
@@ -55,13 +56,13 @@ def made_shard(prompts: int, seed: int, each: int = 6) -> Shard:
             for i in rows
         )
         texts.append(Labelled(PromptItem(f"{seed} {prompt}", answer="x"), "x", mismatches))
-    return Shard(prompts, 0, tuple(texts), states)
+    return LabelledShard(prompts, 0, tuple(texts), states)
 
 
 def test_a_head_learns_what_separates_and_no_stand_in_does():
     shards = [made_shard(30, seed) for seed in range(3)]
     learnt, validation, test = (rows_of([shard]) for shard in shards)
-    found = training.train(learnt, validation, Recipe())
+    found = training.train(learnt, validation, JudgeRecipe())
     limits = thresholds(found.head, validation, 0.95)
     by_name = {one.name: one for one in judged(found.head, test, limits)}
     assert by_name[HEAD].auc > 0.98
@@ -89,7 +90,7 @@ def test_folds_are_of_prompts(monkeypatch):
     monkeypatch.setattr(
         training, "fit", lambda states, important, decay: seen.append(states) or (torch.zeros(WIDTH), torch.tensor(0.0))
     )
-    training.cross_validated(rows, Recipe(folds=4))
+    training.cross_validated(rows, JudgeRecipe(folds=4))
     group_of = {tuple(state.tolist()): int(group) for state, group in zip(rows.states, rows.groups)}
     held_out = []
     for states in seen[:: len(training.DECAYS)]:
@@ -122,7 +123,7 @@ def test_the_threshold_refuses_the_share_it_promises():
 
 def test_the_threshold_of_a_written_head_is_a_half():
     learnt, validation = rows_of([made_shard(30, 0)]), rows_of([made_shard(30, 1)])
-    head = training.train(learnt, validation, Recipe()).head
+    head = training.train(learnt, validation, JudgeRecipe()).head
     refused = head.scores(validation.states)[validation.important] < 0.5
     assert 0.95 <= float(refused.double().mean()) < 0.98
 
@@ -131,7 +132,7 @@ def test_labels_of_one_kind_are_refused():
     rows = rows_of([made_shard(8, 0)])
     alike = dataclasses.replace(rows, important=torch.ones_like(rows.important))
     with pytest.raises(UserError, match="validation prompts hold mismatches of one kind only"):
-        training.train(rows, alike, Recipe())
+        training.train(rows, alike, JudgeRecipe())
 
 
 @pytest.mark.parametrize(

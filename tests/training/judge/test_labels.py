@@ -11,8 +11,9 @@ from explorer.engine.decode import decode
 from explorer.errors import UserError
 from explorer.pieces import text_of
 from explorer.prompts import PromptItem
+from explorer.training.common.collection import shard_path
 from explorer.training.judge.collect import collect, describe, label_all
-from explorer.training.judge.data import read_folder, read_shard, rows_of, shard_path
+from explorer.training.judge.data import read_folder, read_shard, rows_of
 from explorer.training.judge.labels import SPARE, Drafter, disagreements, is_settled, label
 
 LONGEST = 14
@@ -136,7 +137,7 @@ def test_a_collection_resumes_and_refuses_other_settings(planted, tmp_path):
     items = [item, dataclasses.replace(item, prompt="Then the inner hand."), dataclasses.replace(item, answer="£££")]
     settings, said = {"rows": 2, "max_new": LONGEST, "seed": 1}, []
     arguments = (pair, [Drafter.of(pair)], tmp_path, range(2), settings, [], items)
-    collect(*arguments, say=said.append)
+    said += [line for line in collect(*arguments) if isinstance(line, str)]
     assert len(said) == 2
     assert "2 prompts" in said[0]
     first, second = read_folder(tmp_path)
@@ -145,11 +146,11 @@ def test_a_collection_resumes_and_refuses_other_settings(planted, tmp_path):
     assert len(rows) == len(rows.states) == len(rows.mismatches) == sum(len(text.mismatches) for text in first.texts)
     before = shard_path(tmp_path, 0).read_bytes()
     shard_path(tmp_path, 1).unlink()
-    collect(*arguments, say=said.append)
+    said += [line for line in collect(*arguments) if isinstance(line, str)]
     assert len(said) == 3, "only what was missing"
     assert shard_path(tmp_path, 0).read_bytes() == before
     with pytest.raises(UserError, match="begun with other settings"):
-        collect(*arguments[:4], settings | {"seed": 2}, [], items, say=said.append)
+        list(collect(*arguments[:4], settings | {"seed": 2}, [], items))
 
 
 def test_damaged_shards_are_refused(planted, tmp_path):

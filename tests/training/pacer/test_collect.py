@@ -6,7 +6,8 @@ import pytest
 import torch
 
 from explorer.__main__ import main
-from explorer.training.pacer.data import read_shard, shard_paths
+from explorer.training.common.collection import shard_paths
+from explorer.training.pacer.data import read_shard
 
 
 @pytest.fixture(scope="module")

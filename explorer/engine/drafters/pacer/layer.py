@@ -118,7 +118,7 @@ class PreVerificationLayer(nn.Module):
         return x
 
     def outputs(self, x: Tensor, sure: Tensor) -> Tensor:
-        """What the norm behind the block gives [.., L, d] -> log-odds of acceptance [.., L], float32."""
+        """What the norm after the block gives [.., L, d] -> log-odds of acceptance [.., L], float32."""
         logits = self.head(x)[..., 0].float()
         return logits if self.sureness is None else logits + sure @ self.sureness.float()
 

@@ -15,7 +15,7 @@ CAPACITY = 64  # tokens of a round: the largest draft length there is
 
 
 class PackedScorer:
-    """The layer in the CPU layout of engine/packed.py, shared by all runs."""
+    """The layer in the CPU layout of engine/models/packed.py, shared by all runs."""
 
     def __init__(self, layer: PreVerificationLayer, form: Form = "quantized"):
         with torch.inference_mode():
@@ -90,7 +90,7 @@ class ModuleRound:
 class FixedScorer:
     """The layer as torch modules on fixed buffers, one graph per block size where there is CUDA.
 
-    Every call computes all places of the longest round, which a GPU does in the time of one; places behind the block are
+    Every call computes all places of the longest round, which a GPU does in the time of one; places after the block are
     garbage that causal attention keeps out. One set of buffers serves all runs: it holds one round, and rounds are drafted
     one after another, whosever they are.
     """
@@ -110,7 +110,7 @@ class FixedScorer:
         size = len(states)
         if size not in self._blocks:
             block = torch.zeros_like(states, dtype=self._states.dtype), torch.zeros_like(probs)
-            self._blocks[size] = *block, Graph(lambda: self._work(*block), states.device)
+            self._blocks[size] = *block, Graph(lambda: self._work(*block), self._states.device)
         fixed_states, fixed_probs, graph = self._blocks[size]
         self._first.fill_(first)
         fixed_states.copy_(states)

@@ -1,6 +1,9 @@
 // A note that comes as English text, in the reader's language where that is known (explorer/ui/messages.py). Pure.
 
-function told(text, language = LANGUAGE) {
+import { NOTES } from "../given/constants.js";
+import { LANGUAGE } from "../given/texts.js";
+
+export function told(text, language = LANGUAGE) {
   if (language !== "ko") return text;
   for (const [english, korean] of Object.entries(NOTES)) {
     const parts = english.split(/\{(\w+)\}/);
