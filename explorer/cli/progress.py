@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Generator
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from explorer.training.common.progress import Progress
 
+if TYPE_CHECKING:
+    from tqdm import tqdm
+
 Result = TypeVar("Result")
+FORMAT = "{l_bar}{bar}| {n:.4g}/{total:.4g}{unit} [{elapsed}<{remaining}]"
 
 
 def show(steps: Generator[Any, None, Result], unit: str) -> Result:
@@ -16,17 +20,37 @@ def show(steps: Generator[Any, None, Result], unit: str) -> Result:
 
     unit: of the progress, in the plural.
     """
-    from tqdm import tqdm
-
-    with tqdm(unit=f" {unit}", disable=not sys.stderr.isatty(), bar_format="{l_bar}{bar}| {n:.4g}/{total:.4g}{unit} [{elapsed}<{remaining}]") as bar:  # fmt: skip
+    bar: tqdm | None = None
+    try:
         while True:
             try:
                 step = next(steps)
             except StopIteration as end:
                 return end.value
-            if isinstance(step, Progress):
-                bar.total, bar.n = step.total, step.done
-                bar.update(0)
+            if not isinstance(step, Progress):
+                _print(str(step), bar)
+            elif bar is None:
+                bar = _bar(step, unit)
             else:
-                bar.write(str(step), file=sys.stdout)
-                sys.stdout.flush()
+                bar.update(step.done - bar.n)
+    finally:
+        if bar is not None:
+            bar.close()
+
+
+def _bar(first: Progress, unit: str) -> tqdm:
+    """A bar that counts from the first progress on: what a resumed run found done says nothing about its pace."""
+    from tqdm import tqdm
+
+    return tqdm(
+        initial=first.done, total=first.total, unit=f" {unit}", bar_format=FORMAT,
+        miniters=0, disable=not sys.stderr.isatty(),
+    )  # fmt: skip
+
+
+def _print(line: str, bar: tqdm | None) -> None:
+    if bar is None:
+        print(line, flush=True)
+    else:
+        bar.write(line, file=sys.stdout)
+        sys.stdout.flush()
