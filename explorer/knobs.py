@@ -48,6 +48,11 @@ class Knob:
     looser: Literal["higher", "lower", ""] = ""  # the values at which a loose rule accepts more mismatches
 
     @property
+    def loosest(self) -> Any:
+        """The value at which a loose rule accepts most; of a knob that does not say, its default."""
+        return {"higher": self.high, "lower": self.low}.get(self.looser, self.default)
+
+    @property
     def range_text(self) -> str:
         if self.choices:
             return "one of " + ", ".join(self.choices)

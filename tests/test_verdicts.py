@@ -293,24 +293,11 @@ def evidence(draw, max_size: int = 8):
 
 @given(evidence(), st.sampled_from(RELAXING), st.data())
 def test_every_rule_keeps_at_least_the_exact_ones_and_never_a_stop_id(draft, rule, data):
-    knob_values = {
-        "typical_epsilon": 1.0,
-        "typical_delta": 1.0,
-        "top_k": 8,
-        "margin": 10.0,
-        "kl_limit": 10.0,
-        "kl_confidence": 1.0,
-        "judge_threshold": 1.0,
-        "judge_run": 8,
-    }
     strict, loose = ({}, {})
-    for name in LOOSE_RULES[rule].knobs:
-        top = knob_values[name]
-        numbers = st.integers(1, 8) if name in ("top_k", "judge_run") else st.floats(0, top)
-        low, high = sorted([data.draw(numbers), data.draw(numbers)])
-        # A probability or score that a token must reach works the other way round.
-        upside_down = rule == "typical" or name == "judge_threshold"
-        strict[name], loose[name] = (high, low) if upside_down else (low, high)
+    for knob in LOOSE_RULES[rule].settings:
+        numbers = st.integers(knob.low, knob.high) if knob.kind is int else st.floats(knob.low, knob.high)
+        values = sorted([data.draw(numbers), data.draw(numbers)], reverse=knob.looser == "lower")
+        strict[knob.name], loose[knob.name] = values
     exact = judge_evidence(draft, DecodeConfig(rule="exact")).kept
     judged = [judge_evidence(draft, DecodeConfig(rule=rule, **knobs)) for knobs in (strict, loose)]
     assert exact <= judged[0].kept <= judged[1].kept

@@ -126,6 +126,54 @@ API_JUDGE = (
     "cut (the first refused position from 0, or null) and last (correction or bonus)."
 )
 
+# What sentences and tables call the knobs, and their values.
+KNOB_WORDS = {
+    "rule": "rule",
+    "entropy": "measure",
+    "theta": "θ",
+    "window": "W",
+    "window_includes_mismatch": "window includes the mismatch",
+    "typical_epsilon": "epsilon",
+    "typical_delta": "delta",
+    "top_k": "k",
+    "margin": "margin",
+    "kl_limit": "KL limit",
+    "kl_confidence": "KL confidence",
+    "judge_threshold": "judge threshold",
+    "judge_run": "judged in a row",
+    "drafter": "drafter",
+    "length": "length policy",
+    "draft_length": "draft length K",
+    "phrases": "phrases",
+    "phrase_length": "phrase length",
+    "phrase_window": "phrases made at once",
+    "tree": "tree nodes",
+    "tree_width": "tree width",
+    "schedule": "schedule",
+    "max_new_tokens": "budget",
+    "temperature": "temperature",
+    "seed": "seed",
+    "raw_prompt": "raw prompt",
+    "block_size": "block size",
+    "threshold": "threshold",
+    "growth": "growth",
+    "statistic": "statistic",
+    "least_draft": "least draft",
+}
+VALUE_WORDS = {
+    "fly": "FLy",
+    "typical": "typical",
+    "topk": "top k",
+    "margin": "margin",
+    "kl": "KL limit",
+    "judge": "judge head",
+    "exact": "exact",
+    "autoregressive": "target alone",
+    "normalized": "normalized",
+    "top3": "top 3",
+    "true": "yes",
+    "false": "no",
+}
 # What the run view says. Keys are stable: the JavaScript asks for them by name.
 VIEW: dict[str, Any] = {
     "kinds": {
@@ -210,14 +258,14 @@ VIEW: dict[str, Any] = {
             "typical": "The target would have written {choice}, but it gives the draft's token {prob}, more than the {floor} that the rule asks for here. The draft's token stays.",
             "topk": "The target would have written {choice}, but the draft's token is number {rank} of its choices, within the first {top_k}. The draft's token stays.",
             "margin": "The target would have written {choice}, but the draft's token is its second choice, {gap} nats behind, at most {margin}. The draft's token stays.",
-            "kl": "The target would have written {choice}, but draft and target think nearly alike here: {divergence} nats apart, less than {limit}, and the target's first choice has {top}, at most {confidence}. The draft's token stays.",
+            "kl": "The target would have written {choice}, but draft and target think nearly alike here: {divergence} nats apart, less than {kl_limit}, and the target's first choice has {top_prob}, at most {kl_confidence}. The draft's token stays.",
             "judge": "The target would have written {choice}, but the judge head, which sees the target's state behind the draft's token, finds that it does not matter: {harmless}, at least {judge_threshold}. The draft's token stays.",
         },
         "rejected:limit": {
             "typical": "The draft said {draft}. The target gives it {prob}, not more than the {floor} that the rule asks for here, so its own token stands.",
             "topk": "The draft said {draft}, number {rank} of the target's choices and not within the first {top_k}. The target's own token stands.",
             "margin": "The draft said {draft}, number {rank} of the target's choices and {gap} nats behind the first. The rule keeps only the second, at most {margin} nats behind: the target's own token stands.",
-            "kl": "The draft said {draft}. Draft and target are {divergence} nats apart here (the rule asks for less than {limit}), and the target's first choice has {top} (at most {confidence}): the target's own token stands.",
+            "kl": "The draft said {draft}. Draft and target are {divergence} nats apart here (the rule asks for less than {kl_limit}), and the target's first choice has {top_prob} (at most {kl_confidence}): the target's own token stands.",
             "judge": "The draft said {draft}. The judge head gives it {harmless} (the rule asks for at least {judge_threshold}, and keeps at most {judge_run} in a row): the target's own token stands.",
         },
         "rejected:stop": "The draft said {draft}. The end of the text is at stake here, and that is never loosened: the target's own token stands.",
@@ -382,8 +430,8 @@ VIEW: dict[str, Any] = {
     "whatif": {
         "title": "What if",
         "moved": "{name} {now} instead of {was}",
-        "knobs": {"rule": "rule", "entropy": "measure", "theta": "θ", "window": "W", "window_includes_mismatch": "window includes the mismatch", "typical_epsilon": "epsilon", "typical_delta": "delta", "top_k": "k", "margin": "margin", "kl_limit": "KL limit", "kl_confidence": "KL confidence", "judge_threshold": "judge threshold", "judge_run": "judged in a row"},
-        "values": {"fly": "FLy", "typical": "typical", "topk": "top k", "margin": "margin", "kl": "KL limit", "judge": "judge head", "exact": "exact", "autoregressive": "target alone", "normalized": "normalized", "top3": "top 3", "true": "yes", "false": "no"},
+        "knobs": KNOB_WORDS,
+        "values": VALUE_WORDS,
         "same": "No round would end differently: the run would be the same.",
         "parts": "Round {round} is the first to end differently. Exact up to there; behind it the text itself would go on differently.",
         "parts_last": "Only the last round would end differently.",
@@ -415,7 +463,7 @@ VIEW: dict[str, Any] = {
         "before": "Before",
         "after": "Now",
         "pair": "pair",
-        "knobs": {"rule": "rule", "entropy": "measure", "theta": "θ", "window": "W", "window_includes_mismatch": "window includes the mismatch", "typical_epsilon": "epsilon", "typical_delta": "delta", "top_k": "k", "margin": "margin", "kl_limit": "KL limit", "kl_confidence": "KL confidence", "judge_threshold": "judge threshold", "judge_run": "judged in a row", "drafter": "drafter", "length": "length policy", "draft_length": "draft length K", "phrases": "phrases", "phrase_length": "phrase length", "phrase_window": "phrases made at once", "tree": "tree nodes", "tree_width": "tree width", "schedule": "schedule", "max_new_tokens": "budget", "temperature": "temperature", "seed": "seed", "raw_prompt": "raw prompt"},
+        "knobs": KNOB_WORDS,
         "tau": "tokens per target pass (τ)",
         "kept": "drafted tokens kept per round",
         "speed": "tokens per second, measured",
@@ -725,8 +773,8 @@ COMPARE_VIEW: dict[str, Any] = {
     },
     "times": "Where the time went, measured",
     "same_settings": "A and B have the same settings.",
-    "knobs": {"rule": "rule", "entropy": "measure", "theta": "θ", "window": "W", "window_includes_mismatch": "window includes the mismatch", "typical_epsilon": "epsilon", "typical_delta": "delta", "top_k": "k", "margin": "margin", "kl_limit": "KL limit", "kl_confidence": "KL confidence", "judge_threshold": "judge threshold", "judge_run": "judged in a row", "drafter": "drafter", "length": "length policy", "draft_length": "draft length K", "block_size": "block size", "threshold": "threshold", "growth": "growth", "statistic": "statistic", "least_draft": "least draft", "phrases": "phrases", "phrase_length": "phrase length", "phrase_window": "phrases made at once", "tree": "tree nodes", "tree_width": "tree width", "schedule": "schedule"},
-    "values": {"fly": "FLy", "typical": "typical", "topk": "top k", "margin": "margin", "kl": "KL limit", "judge": "judge head", "exact": "exact", "autoregressive": "target alone", "normalized": "normalized", "top3": "top 3", "true": "yes", "false": "no"},
+    "knobs": KNOB_WORDS,
+    "values": VALUE_WORDS,
 }  # fmt: skip
 
 # The Learn tab; what the lesson says is in texts_learn.py.

@@ -3,7 +3,7 @@
 import { fill, make, say } from "../core/dom.js";
 import { quote } from "../core/glyphs.js";
 import { percent, short } from "../core/numbers.js";
-import { ENTROPY_MAXIMUM } from "../given/constants.js";
+import { ENTROPY_MAXIMUM, EVIDENCE, KNOBS, RULES } from "../given/constants.js";
 import { TEXT } from "../given/texts.js";
 import { following, isLoosened } from "../twins/verdicts.js";
 import { committedAt, kindAt, nextMismatch } from "../twins/wire.js";
@@ -76,16 +76,16 @@ function reason({ run, round, position, judgement, settings }) {
   return fill(sentences[key][settings.rule] ?? sentences[key], values); // what another rule than FLy decides has a sentence for each
 }
 
-// The figures behind a verdict of another rule than FLy, as texts by placeholder.
+// The figures behind a verdict of another rule than FLy, as texts by placeholder: what it reads, and its knobs.
 function evidenceAt({ evidence }, position, settings) {
-  const of = (name) => evidence[name][position];
-  const shown = (value, form) => (value === null ? "–" : form(value));
+  const form = (name) => (["prob", "top_prob", "kl_confidence"].includes(name) ? percent : short);
+  const shown = (value, as) => (value === null ? "–" : as(value));
+  const figures = EVIDENCE.map((name) => [name, shown(evidence[name][position], form(name))]);
+  const knobs = (RULES[settings.rule]?.knobs ?? []).map((name) => [name, KNOBS[name].kind === "float" ? form(name)(settings[name]) : settings[name]]);
+  const floor = (certainty) => percent(Math.min(settings.typical_epsilon, settings.typical_delta * certainty));
   return {
-    prob: shown(of("prob"), percent), top: shown(of("top_prob"), percent), gap: shown(of("gap"), short), rank: of("rank") ?? "> 8",
-    divergence: shown(of("divergence"), short), margin: short(settings.margin), top_k: settings.top_k,
-    floor: shown(of("certainty"), (certainty) => percent(Math.min(settings.typical_epsilon, settings.typical_delta * certainty))),
-    limit: short(settings.kl_limit), confidence: percent(settings.kl_confidence),
-    harmless: shown(of("harmless"), short), judge_threshold: short(settings.judge_threshold), judge_run: settings.judge_run,
+    ...Object.fromEntries([...figures, ...knobs]),
+    rank: evidence.rank[position] ?? "> 8", floor: shown(evidence.certainty[position], floor),
   };
 }
 
