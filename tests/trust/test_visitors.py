@@ -6,12 +6,14 @@ import logging
 import threading
 import weakref
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 
 import httpx
 import pytest
 from explore import ExploreHandlers
 from load import check, form_of, tiny_backend, visitors
 from scripted import STORY, Script, ScriptedBackend, make_trace
+from serving import PATIENCE, served
 
 from explorer.engine.models.model import Context
 from explorer.engine.models.packed import PackedContext
@@ -21,25 +23,14 @@ from explorer.ui.compare.request import CompareSession
 from explorer.ui.explore.session import ExploreSession, OwnRun
 from explorer.ui.jobs import Job
 from explorer.ui.limits import BODY_LIMIT, UPLOAD_LIMIT
-from explorer.ui.page import build_page
-from explorer.ui.theme import launch_options
 from explorer.ui.tune.session import TuneSession
 
 
 @pytest.fixture(scope="module")
 def serve():
     """Serve the page over a backend; returns the page and its address."""
-    pages = []
-
-    def start(backend):
-        page = build_page(backend, recorded=())
-        _, url, _ = page.launch(prevent_thread_lock=True, quiet=True, server_name="127.0.0.1", **launch_options())
-        pages.append(page)
-        return page, url
-
-    yield start
-    for page in pages:
-        page.close()
+    with ExitStack() as servers:
+        yield lambda backend: servers.enter_context(served(backend))
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +42,7 @@ def scripted_page(serve):
 
 @pytest.fixture(scope="module")
 def address(scripted_page):
-    return scripted_page[1].rstrip("/")
+    return scripted_page[1]
 
 
 @pytest.fixture
@@ -71,7 +62,7 @@ def at_once(scene):
         return threads.submit(asyncio.run, scene).result()
 
 
-async def until(holds, patience=20.0):
+async def until(holds, patience=PATIENCE):
     """Wait for something to become true on the server."""
     for _ in range(int(patience / 0.02)):
         if holds():
@@ -316,7 +307,7 @@ def test_a_body_beyond_the_limit_is_refused_before_it_is_parsed(address, chunked
     body = {"content": pieces()} if chunked else {"content": piece * count}
     try:
         answer = httpx.post(
-            f"{address}/gradio_api/queue/join", headers={"content-type": "application/json"}, timeout=60, **body
+            f"{address}/gradio_api/queue/join", headers={"content-type": "application/json"}, timeout=PATIENCE, **body
         )
     except (httpx.WriteError, httpx.ReadError):  # the server hangs up before all of it is sent
         return
@@ -325,7 +316,10 @@ def test_a_body_beyond_the_limit_is_refused_before_it_is_parsed(address, chunked
 
 def test_a_file_beyond_the_limit_is_refused_while_it_comes_in(address):
     small, large = (b"x" * UPLOAD_LIMIT, b"x" * (UPLOAD_LIMIT + 1))
-    answers = [httpx.post(f"{address}/gradio_api/upload", files={"files": ("f.txt", data)}) for data in (small, large)]
+    answers = [
+        httpx.post(f"{address}/gradio_api/upload", files={"files": ("f.txt", data)}, timeout=PATIENCE)
+        for data in (small, large)
+    ]
     assert [answer.status_code for answer in answers] == [200, 413]
     assert "size" in answers[1].text
 
