@@ -1,6 +1,7 @@
 """The lesson in a real browser: it drives the view's own parts, has an address for every step, and answers without the server."""
 
 import pytest
+from accessibility import violations
 from scripted import STORY, ScriptedBackend
 
 from explorer.ui.catalogue import lesson_en as texts_learn
@@ -184,3 +185,13 @@ def test_a_step_that_is_not_there_is_refused(lesson, visit):
     page = visit(f"{lesson}#learn=99")
     assert "step" in page.inner_text(".share-message")
     assert page.is_visible("#composer")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_accessibility_violation(lesson, visit, scheme):
+    page = open_at(visit, lesson, "doubt", color_scheme=scheme)
+    at_step(page, "doubt")
+    assert violations(page) == []
+    set_knob(page, "theta", 0)
+    note(page, right=True)
+    assert violations(page) == []
