@@ -13,11 +13,11 @@ from explorer.ui.catalogue import ko as texts_ko
 from explorer.ui.catalogue import lesson_en as texts_learn
 from explorer.ui.catalogue import lesson_ko as texts_learn_ko
 from explorer.ui.catalogue import messages_ko
-from explorer.ui.controls import config_of
-from explorer.ui.explore.handlers import read_form
+from explorer.ui.forms import check_pair, check_prompt, config_of
 from explorer.ui.languages import english, say
 from explorer.ui.messages import told
 from explorer.ui.scripts import page_knobs
+from explorer.verdicts import RULES
 
 PLACEHOLDER = re.compile(r"\{\w+[^}]*\}")
 GAP = re.compile(r"\{(\w+)[^}]*\}")
@@ -102,9 +102,9 @@ def refusals():
         with pytest.raises(UserError) as refused:
             config_of(values | changes)
         yield str(refused.value)
-    for form in (("", "scripted"), ("x" * 30_000, "scripted"), ("go", "elsewhere")):
+    for prompt, pair in (("", "scripted"), ("x" * 30_000, "scripted"), ("go", "elsewhere")):
         with pytest.raises(UserError) as refused:
-            read_form(("scripted",), *form, False, *values.values())
+            check_pair(pair, check_prompt(prompt) and ("scripted",))
         yield str(refused.value)
     for theta, window in ((0.05, 8), (1.2, 3)):
         yield from DecodeConfig(theta=theta, window=window).notes
@@ -121,7 +121,7 @@ def test_what_is_refused_or_noted_is_told_in_korean(message, monkeypatch):
     assert not re.search(
         r"[A-Za-z]{4}",
         re.sub(
-            r"\bFLy\b|lookup|pacer|fly|exact|autoregressive|scripted|elsewhere|loose|topk|typical|margin|judge|pearl|serial|fixed",
+            rf"\bFLy\b|lookup|pacer|{'|'.join(RULES)}|scripted|elsewhere|loose|pearl|serial|fixed",
             "",
             told(message),
         ),
