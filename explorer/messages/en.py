@@ -123,6 +123,10 @@ MESSAGES = {
     "layer.family": "a layer can be made for {families} drafts, not for {family}",
     "layer.sizes": "impossible sizes of a layer: {sizes}",
     "layer.numbers": "impossible eps or rope_theta of a layer: {eps}, {theta}",
+    "layer.other_weights": "the PACER layer was trained for other weights of {side} ({pair}): its predictions may be off, the text is not affected under rule exact",
+    "layer.target": "the target",
+    "layer.draft": "the draft",
+    "layer.both": "the target and the draft",
     "layer.width": "{folder} was made for drafts of width {own}, this one has {wanted}",
     # EAGLE-3 heads
     "head.layout": "{folder} is not in the layout of the public EAGLE-3 heads: a flat config.json, midlayer.* weights",

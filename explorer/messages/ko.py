@@ -153,6 +153,10 @@ MESSAGES = {
     "layer.family": "층은 {families} 초안 모델용으로만 만들 수 있습니다. 이 모델: {family}",
     "layer.sizes": "층의 크기가 잘못되었습니다: {sizes}",
     "layer.numbers": "층의 eps나 rope_theta가 잘못되었습니다: {eps}, {theta}",
+    "layer.other_weights": "PACER 층은 다른 가중치로 학습했습니다({side}, {pair}). 예측이 어긋날 수 있지만 정확 규칙의 텍스트는 달라지지 않습니다",
+    "layer.target": "목표 모델",
+    "layer.draft": "초안 모델",
+    "layer.both": "목표 모델과 초안 모델",
     "layer.width": "{folder}: 너비 {own}의 초안 모델용입니다. 이 모델의 너비: {wanted}",
     # EAGLE-3 heads
     "head.layout": "{folder}: 공개된 EAGLE-3 헤드의 형식이 아닙니다(평평한 config.json, midlayer.* 가중치)",

@@ -52,7 +52,7 @@ def run_once(backend: Backend, reader: RequestReader, *form: Any) -> dict[str, A
         trace = result_of(run_lines(backend, job))
     except Exception as error:
         raise failure(message_of(error)) from None
-    notes = list(job.request.config.notes)
+    notes = [str(note) for note in job.request.config.notes]
     return {"text": trace.text, "notes": notes, "summary": end_event(trace)["summary"], "trace": trace.to_json()}
 
 

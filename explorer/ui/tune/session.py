@@ -10,8 +10,8 @@ from explorer.config import DecodeConfig
 from explorer.sweep import wire
 from explorer.sweep.points import Limit, Point, points_of
 from explorer.sweep.record import Measured, Sweep
-from explorer.ui.languages import language
 from explorer.ui.jobs import Job, Log, PageSession
+from explorer.ui.languages import language
 from explorer.ui.tune.plan import SweepPlan
 
 

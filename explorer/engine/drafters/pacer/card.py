@@ -17,6 +17,7 @@ from safetensors.torch import load_file, save_file
 from explorer.engine.drafters.pacer.layer import PreVerificationLayer, Shape
 from explorer.errors import UserError
 from explorer.files import replacing, write_whole
+from explorer.messages import Message
 from explorer.schema import parse_json, read, write
 
 MAX_CARD_BYTES = 2**20
@@ -63,15 +64,13 @@ class Card:
     metrics: dict[str, float]  # on held-out shards
     choices: dict[str, Choice]  # by the rule they were chosen under
 
-    def warning(self, fingerprints: Mapping[str, str]) -> str | None:
-        """A sentence for a person where the layer was trained for other weights than these (by `target` and `draft`)."""
+    def warning(self, fingerprints: Mapping[str, str]) -> Message | None:
+        """What to tell a person where the layer was trained for other weights than these (by `target` and `draft`)."""
         other = [side for side in ("target", "draft") if self.weights.get(side) != fingerprints.get(side)]
         if not other:
             return None
-        return (
-            f"the PACER layer was trained for other weights of the {' and the '.join(other)} ({self.pair}): "
-            "its predictions may be off, the text is not affected under rule exact"
-        )
+        side = other[0] if len(other) == 1 else "both"
+        return Message("layer.other_weights", {"side": Message(f"layer.{side}"), "pair": self.pair})
 
 
 def save(folder: Path, layer: PreVerificationLayer, card: Card) -> None:
