@@ -35,7 +35,7 @@ def figure(trace: Trace) -> Figure:
     """
     from plotly.subplots import make_subplots
 
-    labels = visitors_texts().CHARTS
+    labels = visitors_texts().explore.CHARTS
     panels = {"seconds": _seconds, "entropies": _entropies}
     if any(round_.blocks for round_ in trace.rounds):
         panels |= {"lengths": _lengths, "calibration": _calibration}
@@ -62,7 +62,7 @@ def figure(trace: Trace) -> Figure:
 def _seconds(made: Figure, at: dict[str, int], trace: Trace) -> None:
     from plotly.graph_objects import Bar
 
-    texts = visitors_texts()
+    texts = visitors_texts().explore
     for phase, colour in PHASES.items():
         seconds = [getattr(round_.seconds, phase) for round_ in trace.rounds]
         if any(seconds):
@@ -74,7 +74,7 @@ def _seconds(made: Figure, at: dict[str, int], trace: Trace) -> None:
 def _entropies(made: Figure, at: dict[str, int], trace: Trace) -> None:
     from plotly.graph_objects import Scatter
 
-    texts = visitors_texts()
+    texts = visitors_texts().explore
     labels = texts.CHARTS
     for verdict, (colour, symbol) in MARKS.items():
         found = [
@@ -106,7 +106,7 @@ def _entropies(made: Figure, at: dict[str, int], trace: Trace) -> None:
 def _lengths(made: Figure, at: dict[str, int], trace: Trace) -> None:
     from plotly.graph_objects import Bar
 
-    labels = visitors_texts().CHARTS
+    labels = visitors_texts().explore.CHARTS
     kept = [round_.kept for round_ in trace.rounds]
     lost = [len(round_.drafted) - round_.kept for round_ in trace.rounds]
     for name, counts, colour in (("kept", kept, "#2f8f83"), ("not_kept", lost, "#dfb39b")):
@@ -119,7 +119,7 @@ def _calibration(made: Figure, at: dict[str, int], trace: Trace) -> None:
     """A disc per bin of PACER's scores; its area says how many tokens, and on the diagonal predictions hold."""
     from plotly.graph_objects import Scatter
 
-    labels = visitors_texts().CHARTS
+    labels = visitors_texts().explore.CHARTS
     bins = calibration(*predictions(trace.rounds))
     most = max((one.count for one in bins), default=1)
     made.add_trace(
