@@ -164,9 +164,7 @@ class ZeroGpuBackend(Backend):
                     if monotonic() > end:
                         if cut:
                             return
-                        raise GpuTimeOver(
-                            f"the GPU was lent for {seconds} seconds and the run was not through: lower the budget or take fewer prompts"
-                        )
+                        raise GpuTimeOver("loan.over", seconds=seconds)
         except Exception as error:
             if is_out_of_memory(error):
                 error = UserError("run.out_of_memory")
