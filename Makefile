@@ -57,7 +57,7 @@ $(VENV)/.test-ready: requirements.txt requirements-dev.txt | $(VENV)/bin/pip
 
 # eslint for `make lint`, axe-core for the tests of the page; both are tools, and the page needs neither.
 node_modules/.ready: package.json package-lock.json
-	npm ci --silent --no-audit --no-fund
+	npm ci --silent --ignore-scripts --no-audit --no-fund
 	touch $@
 
 clean:

@@ -18,8 +18,8 @@ from explorer.errors import UserError
 from explorer.prompts import EXAMPLES, HELD_OUT
 
 if TYPE_CHECKING:
+    from explorer.training.distill.chains import TappedText
     from explorer.training.distill.evaluate import Figures
-    from explorer.training.distill.unroll import TappedText
 
 DRAFTS = Path(__file__).parents[2] / "assets" / "weights" / "drafts"
 RUNS = Path("runs/distill")  # what is made here never lies over what ships
@@ -215,10 +215,10 @@ def _head(args: argparse.Namespace, target, target_folder: Path, paths: list[Pat
 
     from explorer.engine.drafters.eagle import read_head
     from explorer.training.common.collection import shard_number
+    from explorer.training.distill.chains import read_texts
     from explorer.training.distill.head_files import build_head, write_head
     from explorer.training.distill.report import report
     from explorer.training.distill.train_head import HeadRecipe, evaluate, train
-    from explorer.training.distill.unroll import read_texts
 
     def texts(some: list[Path]) -> list[TappedText]:
         return [text for path in some for text in read_texts(target, path, args.data / "tapped")]

@@ -126,7 +126,7 @@ def _add_recipe(train: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     train.add_argument(
         "--tail", type=whole, default=6, metavar="N",
-        help="tokens behind the last kept one that are still trained on (default: %(default)s)",
+        help="tokens after the last accepted one that are still trained on (default: %(default)s)",
     )  # fmt: skip
     train.add_argument(
         "--epochs", type=count, default=3, metavar="N", help="walks through the texts (default: %(default)s)"
@@ -170,7 +170,7 @@ def _add_evaluate(evaluate: argparse.ArgumentParser) -> None:
     evaluate.add_argument("--out", type=Path, metavar="F.json", help="also write the figures as JSON, and F.md")
     evaluate.add_argument(
         "--work", type=Path, default=WORK, metavar="FOLDER",
-        help="of the training's log, for the curve in the report (default: %(default)s)",
+        help="of the training's log, for the curve in the report where it is of this layer (default: %(default)s)",
     )  # fmt: skip
 
 
@@ -206,7 +206,7 @@ def _train(args: argparse.Namespace, name: str) -> None:
     from explorer.engine.drafters.pacer.layer import PreVerificationLayer
     from explorer.engine.models import loading
     from explorer.engine.models.registry import find_pair
-    from explorer.training.common.progress import read_log
+    from explorer.training.common.training_log import read_log
     from explorer.training.pacer.branches import recompute_states
     from explorer.training.pacer.data import read_folder
     from explorer.training.pacer.evaluate import calibrations
@@ -242,11 +242,11 @@ def _evaluate(args: argparse.Namespace, name: str) -> None:
 
     from explorer.engine.drafters.pacer.card import load, save_card
     from explorer.engine.load_pair import load_pair
-    from explorer.training.common.progress import read_log
+    from explorer.training.common.training_log import read_log
     from explorer.training.pacer.costs import measure_costs, read_costs
     from explorer.training.pacer.data import read_folder
     from explorer.training.pacer.evaluate import calibrations, evaluate, markdown
-    from explorer.training.pacer.report import report
+    from explorer.training.pacer.report import is_log_of, report
     from explorer.training.pacer.train import LayerRecipe
 
     layer, card = load(args.layer)
@@ -263,7 +263,8 @@ def _evaluate(args: argparse.Namespace, name: str) -> None:
     figures, choice = evaluate(layer, held_out, recipe, frozenset(settings["stop_ids"]), costs, args.longest)
     print(markdown(figures))
     bins = calibrations(layer, held_out, recipe, frozenset(settings["stop_ids"]))
-    path = report(args.layer, read_log(args.work), bins, figures["replayed"])
+    log = read_log(args.work)
+    path = report(args.layer, log if is_log_of(card.metrics, log) else (), bins, figures["replayed"])
     print(f"report: {path}", file=sys.stderr)
     if args.choose:
         save_card(args.layer, replace(card, choices=card.choices | {recipe.rule: choice}))

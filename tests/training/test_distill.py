@@ -15,6 +15,7 @@ from explorer.engine.drafters.features import FeatureModel
 from explorer.errors import UserError
 from explorer.training.common.progress import finish
 from explorer.training.distill import draft_files, train_head
+from explorer.training.distill.chains import read_texts
 from explorer.training.distill.data import Answer, collate, epoch, read_shard, write_shard
 from explorer.training.distill.evaluate import Figures, evaluate, matches, simulate
 from explorer.training.distill.generate import answer_batch
@@ -28,7 +29,6 @@ from explorer.training.distill.train_draft import (
     train,
     trained_state,
 )
-from explorer.training.distill.unroll import read_texts
 
 STOP = 1
 

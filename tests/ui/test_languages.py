@@ -18,6 +18,7 @@ from explorer.ui.explore.handlers import read_form
 from explorer.ui.languages import english, say
 from explorer.ui.messages import told
 from explorer.ui.scripts import page_knobs
+from explorer.verdicts import RULES
 
 PLACEHOLDER = re.compile(r"\{\w+[^}]*\}")
 GAP = re.compile(r"\{(\w+)[^}]*\}")
@@ -121,7 +122,7 @@ def test_what_is_refused_or_noted_is_told_in_korean(message, monkeypatch):
     assert not re.search(
         r"[A-Za-z]{4}",
         re.sub(
-            r"\bFLy\b|lookup|pacer|fly|exact|autoregressive|scripted|elsewhere|loose|topk|typical|margin|judge|pearl|serial|fixed",
+            rf"\bFLy\b|lookup|pacer|{'|'.join(RULES)}|scripted|elsewhere|loose|pearl|serial|fixed",
             "",
             told(message),
         ),

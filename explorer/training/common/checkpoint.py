@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import torch
 
 from explorer.errors import UserError
+from explorer.files import replacing
 
 
 def read_checkpoint(path: Path) -> dict[str, Any]:
@@ -37,6 +37,5 @@ def resume(path: Path, at: Mapping[str, Any], same: Sequence[str]) -> dict[str, 
 
 def write_checkpoint(path: Path, state: Mapping[str, Any]) -> None:
     """Write a checkpoint; what stood there before stays until all of it is on disk."""
-    part = path.with_suffix(".part")
-    torch.save(dict(state), part)
-    os.replace(part, path)
+    with replacing(path) as part:
+        torch.save(dict(state), part)

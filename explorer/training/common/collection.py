@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from explorer.errors import UserError
-from explorer.files import write_whole
+from explorer.files import replacing, write_whole
 from explorer.schema import parse_json
 
 SETTINGS = "settings.json"
@@ -35,9 +34,8 @@ def shard_number(path: Path) -> int:
 
 def save_shard(path: Path, tensors: dict[str, Tensor], metadata: dict[str, str] | None = None) -> None:
     """Write one file, complete or not there."""
-    part = path.with_suffix(f".part{os.getpid()}")
-    save_file(tensors, part, metadata=metadata)
-    os.replace(part, path)
+    with replacing(path) as part:
+        save_file(tensors, part, metadata=metadata)
 
 
 def pin_settings(folder: Path, settings: Mapping[str, Any]) -> None:

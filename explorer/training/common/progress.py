@@ -7,7 +7,6 @@ from __future__ import annotations
 import json
 from collections.abc import Generator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, TypeVar
 
 Result = TypeVar("Result")
@@ -29,21 +28,6 @@ class LogLine:
 
     def __str__(self) -> str:
         return json.dumps(self.values)
-
-
-LOG = "log.jsonl"
-
-
-def append_log(folder: Path, line: LogLine) -> None:
-    """Add a line to the log of a training."""
-    with (folder / LOG).open("a", encoding="utf-8") as log:
-        log.write(f"{line}\n")
-
-
-def read_log(folder: Path) -> list[dict[str, Any]]:
-    """The lines of a training's log, oldest first; none where there is no log."""
-    path = folder / LOG
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
 
 
 def finish(steps: Generator[Any, None, Result]) -> Result:

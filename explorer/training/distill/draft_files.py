@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import os
 from pathlib import Path
 
 import torch
@@ -10,6 +9,7 @@ from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 
 from explorer.errors import UserError
+from explorer.files import replacing, write_whole
 from explorer.training.distill.evaluate import Figures
 from explorer.training.distill.train_draft import build_draft, trained_state
 
@@ -35,14 +35,13 @@ def write(draft, folder: Path, target_folder: Path, runs: list[dict], figures: F
     """Write weights (bfloat16, the runs as metadata), configuration and model card, each file complete or not at all."""
     folder.mkdir(parents=True, exist_ok=True)
     weights = {name: tensor.to(torch.bfloat16).contiguous() for name, tensor in trained_state(draft).items()}
-    part = folder / "model.safetensors.part"
-    save_file(weights, part, metadata={"format": "pt", "runs": json.dumps(runs)})
-    os.replace(part, folder / "model.safetensors")
+    with replacing(folder / "model.safetensors") as part:
+        save_file(weights, part, metadata={"format": "pt", "runs": json.dumps(runs)})
     config = draft.config.to_dict() | {"dtype": "bfloat16"}
     config.pop("_name_or_path", None)
-    write_text(folder / "config.json", json.dumps(config, indent=2) + "\n")
+    write_whole(folder / "config.json", json.dumps(config, indent=2) + "\n")
     parameters = sum(tensor.numel() for tensor in weights.values())
-    write_text(folder / "README.md", card(runs, figures, parameters, sha256(target_folder / "model.safetensors")))
+    write_whole(folder / "README.md", card(runs, figures, parameters, sha256(target_folder / "model.safetensors")))
 
 
 def sha256(path: Path) -> str:
@@ -101,9 +100,3 @@ def _commands(runs: list[dict]) -> str:
             f"--work runs/distill/work{i} --out runs/distill/{i}"
         )
     return "\n".join(lines)
-
-
-def write_text(path: Path, text: str) -> None:
-    part = path.with_name(path.name + ".part")
-    part.write_text(text, encoding="utf-8")
-    os.replace(part, path)

@@ -1,7 +1,6 @@
 """An EAGLE-3 head for the embedded target: its start from the target's weights and a linear fit, and its folder on disk."""
 
 import json
-import os
 from pathlib import Path
 
 import torch
@@ -10,9 +9,10 @@ from torch import Tensor
 from transformers import LlamaConfig
 
 from explorer.engine.drafters.eagle import Eagle3Head
-from explorer.training.distill.draft_files import sha256, write_text
+from explorer.files import replacing, write_whole
+from explorer.training.distill.chains import TappedText
+from explorer.training.distill.draft_files import sha256
 from explorer.training.distill.evaluate import Figures
-from explorer.training.distill.unroll import TappedText
 
 VOCABULARY = 8192  # tokens the head can draft: those the target used or considered most
 LINEAR_ROWS = 60_000  # entries behind the linear start
@@ -107,12 +107,11 @@ def write_head(head: Eagle3Head, folder: Path, target_folder: Path, runs: list[d
         if name != "lm_head.weight"
     }
     weights["t2d"] = torch.zeros(head.config.vocab_size, dtype=torch.bool).index_fill(0, head.vocabulary, True)
-    part = folder / "model.safetensors.part"
-    save_file(weights, part, metadata={"format": "pt", "runs": json.dumps(runs)})
-    os.replace(part, folder / "model.safetensors")
-    write_text(folder / "config.json", json.dumps(head.config.to_dict() | {"dtype": "bfloat16"}, indent=2) + "\n")
+    with replacing(folder / "model.safetensors") as part:
+        save_file(weights, part, metadata={"format": "pt", "runs": json.dumps(runs)})
+    write_whole(folder / "config.json", json.dumps(head.config.to_dict() | {"dtype": "bfloat16"}, indent=2) + "\n")
     parameters = sum(tensor.numel() for tensor in weights.values() if tensor.is_floating_point())
-    write_text(folder / "README.md", card(parameters, runs, figures, sha256(target_folder / "model.safetensors")))
+    write_whole(folder / "README.md", card(parameters, runs, figures, sha256(target_folder / "model.safetensors")))
 
 
 def card(parameters: int, runs: list[dict], figures: Figures, target_sha256: str) -> str:

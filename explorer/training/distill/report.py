@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from explorer.training.common.progress import read_log
-from explorer.training.common.report import Chart, Series, write_report
+from explorer.training.common.svg_report import Chart, Series, write_report
+from explorer.training.common.training_log import read_log
 from explorer.training.distill.evaluate import Figures
 
 
@@ -20,6 +20,6 @@ def report(folder: Path, work: Path, what: str, figures: Figures) -> Path:
             "Agreement with the target on held-out answers", "tokens read, millions", "share of tokens",
             [Series("held out", list(zip(read, (line["agreement"] for line in log))), dots=True)],
         ),
-        Chart("Acceptance rate by place in a draft of 8", "place in the draft", "accepted of reached", [Series("held out", acceptance, dots=True)]),
+        Chart(f"Acceptance rate by place in a draft of {len(acceptance)}", "place in the draft", "accepted / reached", [Series("held out", acceptance, dots=True)]),
     ]  # fmt: skip
     return write_report(folder, f"{what} of {folder.name}", charts)

@@ -15,7 +15,7 @@ from explorer.training.common.progress import LogLine, Progress
 from explorer.training.common.schedule import warm_cosine
 from explorer.training.distill.data import AnswerBatch, Sequence, collate, read_shard
 from explorer.training.distill.evaluate import agreement, matches
-from explorer.training.distill.loop import START, read_tokens
+from explorer.training.distill.token_loop import START, read_tokens
 
 HEAD_ROWS = 8192  # the loss ranks the tokens the target used most; the full table is two thirds of a step's work
 KL_SHARE = 0.7  # of the second stage's loss; the rest is cross-entropy with the target's choice
@@ -97,7 +97,7 @@ def train(
 ) -> Generator[Progress | LogLine, None, dict]:
     """Train `draft` in place until the recipe's tokens are read, from `folder`'s checkpoint if there is one; returns counters.
 
-    Yields as loop.read_tokens. Raises UserError where the checkpoint is of another recipe.
+    Yields as token_loop.read_tokens. Raises UserError where the checkpoint is of another recipe.
     """
     folder.mkdir(parents=True, exist_ok=True)
     torch.manual_seed(recipe.seed)

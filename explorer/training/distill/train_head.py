@@ -16,9 +16,9 @@ from explorer.engine.drafters.eagle import Eagle3Head
 from explorer.training.common.checkpoint import resume, write_checkpoint
 from explorer.training.common.progress import LogLine, Progress
 from explorer.training.common.schedule import warm_cosine
+from explorer.training.distill.chains import ChainBatch, ChainStep, TappedText, collate, unroll
 from explorer.training.distill.evaluate import Figures, rounds_of
-from explorer.training.distill.loop import START, read_tokens
-from explorer.training.distill.unroll import ChainBatch, ChainStep, TappedText, collate, unroll
+from explorer.training.distill.token_loop import START, read_tokens
 
 KL_SHARE = 0.7  # of the loss; the rest is cross-entropy with the target's choice
 REGRESSION = 1.0  # weight of the distance to the target's state
@@ -101,7 +101,7 @@ def train(
 ) -> Generator[Progress | LogLine, None, dict]:
     """Train `head` in place until the recipe's tokens are read, from `folder`'s checkpoint if there is one; returns counters.
 
-    Yields as loop.read_tokens. Raises UserError where the checkpoint is of another recipe.
+    Yields as token_loop.read_tokens. Raises UserError where the checkpoint is of another recipe.
     """
     folder.mkdir(parents=True, exist_ok=True)
     embedding, output = (table.weight.detach().float() for table in (target.model.embed_tokens, target.lm_head))

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
 from safetensors.torch import save_file
 
 from explorer.engine.verification.judge_head import CARD, WEIGHTS, JudgeHead, JudgeHeadCard
-from explorer.files import write_whole
+from explorer.files import replacing, write_whole
 from explorer.schema import write
 
 README = """# Judge head for {target_name}
@@ -51,9 +50,8 @@ Apache-2.0. Trained on the states and the output of SmolLM2-135M-Instruct by Hug
 def save(folder: Path, head: JudgeHead, card: JudgeHeadCard) -> None:
     """Write weights and card, each complete or not at all."""
     folder.mkdir(parents=True, exist_ok=True)
-    part = folder / (WEIGHTS + ".part")
-    save_file({"weight": head.weight.cpu().contiguous(), "bias": head.bias.cpu()}, part, metadata={"format": "pt"})
-    os.replace(part, folder / WEIGHTS)
+    with replacing(folder / WEIGHTS) as part:
+        save_file({"weight": head.weight.cpu().contiguous(), "bias": head.bias.cpu()}, part, metadata={"format": "pt"})
     write_whole(folder / CARD, json.dumps(write(card), indent=1, allow_nan=False) + "\n")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
-from explorer.training.common.report import Chart, Series, write_report
+from explorer.training.common.svg_report import Chart, Series, write_report
 from explorer.training.judge.data import Rows
 from explorer.training.judge.train import Fit
 

@@ -19,8 +19,9 @@ from explorer.engine.drafters.pacer.card import Card
 from explorer.engine.drafters.pacer.layer import PreVerificationLayer, sureness
 from explorer.training.common.checkpoint import resume, write_checkpoint
 from explorer.training.common.metrics import auc, auc_within, brier
-from explorer.training.common.progress import LogLine, Progress, append_log
+from explorer.training.common.progress import LogLine, Progress
 from explorer.training.common.schedule import warm_cosine
+from explorer.training.common.training_log import append_log, begin_log
 from explorer.training.pacer.data import SimulatedRound, Text, draft_at, kept, walk
 
 FASTER = 10  # times the rate for what does not start from the draft's own weights
@@ -38,7 +39,7 @@ class LayerRecipe:
     window: int = 3
     entropy: str = "normalized"
     longest: int = 20  # draft length K whose outcome is the label
-    tail: int = 6  # tokens behind the last kept one that are still trained on: a run seldom scores later ones
+    tail: int = 6  # tokens after the last accepted one that are still trained on: a run seldom scores later ones
     epochs: int = 3
     batch: int = 32  # rounds
     rate: float = 1e-4
@@ -135,8 +136,10 @@ def train(
     """
     folder.mkdir(parents=True, exist_ok=True)
     accelerator = accelerator or Accelerator()
-    run = _Run(layer, texts, stop_ids, recipe, accelerator, folder)
+    run = _LayerTraining(layer, texts, stop_ids, recipe, accelerator, folder)
     begin, first = time.perf_counter(), accelerator.is_main_process
+    if first:
+        begin_log(folder, run.at["step"])
 
     def logged(values: dict[str, float]) -> LogLine:
         line = LogLine({name: round(value, 4) if isinstance(value, float) else value for name, value in values.items()})
@@ -164,7 +167,7 @@ def train(
     return run.at["best"]
 
 
-class _Run:
+class _LayerTraining:
     """The state of a training: what a checkpoint holds."""
 
     def __init__(
@@ -224,7 +227,9 @@ class _Run:
         self.at |= {"epoch": self.at["epoch"] + 1, "group": 0}
         if not self.at["best"] or figures["loss_held_out"] < self.at["best"]["loss_held_out"]:
             self.at["best"] = figures | {"epoch": self.at["epoch"]}
-            self.best_weights = {name: one.detach().cpu().clone() for name, one in self.plain.state_dict().items()}
+            self.best_weights = {
+                name: tensor.detach().cpu().clone() for name, tensor in self.plain.state_dict().items()
+            }
         self.save()
 
     def save(self) -> None:

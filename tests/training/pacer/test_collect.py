@@ -100,10 +100,16 @@ def test_a_layer_from_start_to_end(run, data, pair_folder, tmp_path, capsys):
         out,
         "--choose",
     )
+    assert (layer / "report.svg").read_text().count("<g ") == 2, "loss and calibration"
     assert run(*arguments, data=data) == 0
+    assert "Loss" not in (layer / "report.svg").read_text(), "the log of another training is left out"
+    assert run(*arguments, "--work", tmp_path / "w", data=data) == 0
+    assert (layer / "report.svg").read_text().count("<g ") == 3, "and speed by policy"
+    said = capsys.readouterr()
+    assert f"report: {layer / 'report.svg'}" in said.err
     figures = json.loads(out.read_text())
     assert {"fly": figures["choice"]} == json.loads((layer / "card.json").read_text())["choices"]
-    assert out.with_suffix(".md").read_text().strip() in capsys.readouterr().out
+    assert out.with_suffix(".md").read_text().strip() in said.out
     command = [
         "run",
         "--pair",

@@ -13,6 +13,7 @@ from explorer.engine.decode import decode
 from explorer.engine.drafters.pacer.layer import PreVerificationLayer
 from explorer.errors import UserError
 from explorer.training.common.progress import finish
+from explorer.training.common.training_log import read_log
 from explorer.training.pacer.data import draft_at, read_folder, read_shard, walk, write_shard
 from explorer.training.pacer.train import LayerRecipe, calibrate, collate, loss_of, measure, sample_rounds, train
 
@@ -194,12 +195,17 @@ def test_resumed_training_gives_the_same_weights(make_pair, learnable, tmp_path,
         if next(saves) == 3:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr("explorer.training.common.checkpoint.os.replace", killed_after_four_saves)
+    monkeypatch.setattr("os.replace", killed_after_four_saves)
     with pytest.raises(KeyboardInterrupt):
         run("parts")
     monkeypatch.undo()
     resumed, again = run("parts")
     assert again == figures
+    logs = [
+        [{name: value for name, value in line.items() if name != "seconds"} for line in read_log(tmp_path / name)]
+        for name in ("whole", "parts")
+    ]
+    assert logs[0] == logs[1], "each step is logged once"
     assert all(torch.equal(tensor, resumed[name]) for name, tensor in whole.items())
     with pytest.raises(UserError, match="another recipe"):
         run("parts", dataclasses.replace(RECIPE, seed=2))

@@ -6,7 +6,6 @@ Both may come from anybody: the card is read by its schema, the weights must hav
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ from safetensors.torch import load_file, save_file
 
 from explorer.engine.drafters.pacer.layer import PreVerificationLayer, Shape
 from explorer.errors import UserError
+from explorer.files import replacing, write_whole
 from explorer.schema import parse_json, read, write
 
 MAX_CARD_BYTES = 2**20
@@ -80,16 +80,14 @@ def save(folder: Path, layer: PreVerificationLayer, card: Card) -> None:
     weights = {
         name: tensor.detach().to("cpu", torch.bfloat16).contiguous() for name, tensor in layer.state_dict().items()
     }
-    part = folder / (WEIGHTS + ".part")
-    save_file(weights, part, metadata={"format": "pt"})
-    os.replace(part, folder / WEIGHTS)
+    with replacing(folder / WEIGHTS) as part:
+        save_file(weights, part, metadata={"format": "pt"})
     save_card(folder, card)
 
 
 def save_card(folder: Path, card: Card) -> None:
-    part = folder / (CARD + ".part")
-    part.write_text(json.dumps(write(card), indent=1, allow_nan=False) + "\n", encoding="utf-8")
-    os.replace(part, folder / CARD)
+    """Write the card alone, complete or not at all."""
+    write_whole(folder / CARD, json.dumps(write(card), indent=1, allow_nan=False) + "\n")
 
 
 def read_card(folder: Path) -> Card:

@@ -4,6 +4,7 @@ import { make } from "./dom.js";
 
 // Characters that would be invisible, or that would reorder their neighbours: controls, bidi marks, zero widths.
 // Zero-width joiners stay as they are, because emoji and several scripts are written with them.
+// eslint-disable-next-line no-control-regex -- controls are what it looks for
 const UNSEEN = /([\n\t]|[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb])/;
 
 // Text as nodes whose textContent is that text exactly; what cannot be seen gets a quiet sign drawn beside it.

@@ -12,3 +12,8 @@ export const percent = (value) =>
 
 export const duration = (seconds) =>
   seconds < 90 ? say(TEXT.seconds, { count: Math.max(1, Math.round(seconds)) }) : say(TEXT.minutes, { count: Math.round(seconds / 60) });
+
+export const signed = (value, digits) => (value > 0 ? "+" : value < 0 ? "−" : "") + Math.abs(value).toFixed(digits);
+
+// A share for narrow places.
+export const shortPercent = (value) => (value === 0 ? "0" : percent(value));

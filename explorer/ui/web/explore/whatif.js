@@ -2,7 +2,8 @@
 // move. And the comparison of two real runs of one prompt.
 
 import { button, fill, make, makeMemo, say } from "../core/dom.js";
-import { number, short } from "../core/numbers.js";
+import { knobWords } from "../core/knob_words.js";
+import { number } from "../core/numbers.js";
 import { RULE_KNOBS } from "../given/constants.js";
 import { TEXT } from "../given/texts.js";
 import { addToSpan, newSpan, tauOf } from "../twins/replay.js";
@@ -50,9 +51,7 @@ export function makeWhatIf({ onRerun, onReset }) {
 
 export const LOOSENED = ["deferred", "relaxed"];
 
-export function knobValue(name, value) {
-  return typeof value === "number" ? short(value) : TEXT.whatif.values[value] ?? TEXT.choices[name]?.[value] ?? String(value);
-}
+export const knobValue = (name, value) => knobWords(TEXT.whatif.values, name, value);
 
 function lostAndGained(run, again) {
   let lost = 0, gained = 0, refused = 0;

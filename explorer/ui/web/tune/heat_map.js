@@ -10,7 +10,7 @@ const CELL_HEIGHT = 40, CELL_GAP = 2, ROW_LABELS = 30, COLUMN_LABELS = 22; // px
 const STEPS = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
 let heatMaps = 0;
 
-// figure: {name, title, tone, form(value), scale(values)}: from which value to which the colour deepens. onPick(point index).
+// figure: {name, title, tone, form(value), scale(values, limit)}: from which value to which the colour deepens. onPick(point index).
 export function makeHeatMap(figure, { onPick }) {
   const words = TEXT.map;
   const hatch = `hatch-${(heatMaps += 1)}-${Math.random().toString(36).slice(2)}`;
@@ -58,12 +58,13 @@ export function makeHeatMap(figure, { onPick }) {
     if (next) pick(next);
   }
 
-  // state: values (by point, null: none), chosen, picked (indices of points), outside (a set of them).
+  // state: values (by point, null: none), chosen, picked (indices of points), outside (a set of them), limit: as the figure's scale
+  // takes it.
   function draw(state) {
     last = state;
     if (!cells.size) return;
     const shown = [...cells.keys()].map((point) => state.values[point]).filter((value) => value !== null && value !== undefined);
-    const least = Math.min(...shown), most = Math.max(...shown), scale = figure.scale(shown);
+    const least = Math.min(...shown), most = Math.max(...shown), scale = figure.scale(shown, state.limit);
     range.textContent = !shown.length ? "" : least === most ? words.same : say(words.range, { low: figure.form(least), high: figure.form(most) });
     const entry = cells.has(state.picked) ? state.picked : cells.keys().next().value;
     for (const cell of cells.values()) drawCell(cell, state, { figure, scale, entry });

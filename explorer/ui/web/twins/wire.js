@@ -22,36 +22,23 @@ function readRound(run, line) {
   for (const piece of line.v ?? []) {
     run.pieces.push(Array.isArray(piece) ? { text: piece[0], stop: true } : { text: piece, stop: false });
   }
-  const verdicts = [...line.w].map((letter) => VERDICT_OF[letter]);
-  const cut = verdicts.findIndex((verdict) => verdict.startsWith("rejected"));
+  const match = line.m ? [...line.m].map((digit) => digit === "1") : line.d.map((token, position) => token === line.c[position]);
   const round = {
     index: run.rounds.length,
-    size: line.d.length,
-    drafted: line.d, // numbers of run.pieces, as all tokens here
+    ...draftOf(line),
     replacement: line.c,
-    match: line.m ? [...line.m].map((digit) => digit === "1") : line.d.map((token, position) => token === line.c[position]),
+    match,
     protected: line.d.map((_, position) => line.g?.includes(position) ?? false),
     entropy: { normalized: line.n, top3: line.h },
-    evidence: null, // what rules read beside the entropy, by name: [K], null at a match and where it was not recorded
-    draftProbs: line.q, draftedProbs: line.p, replacementProbs: line.r, // of the draft; of the target: of the drafted token, of its own
-    top: line.a.map((flat) => flat.reduce((pairs, value, index) =>
-      (index % 2 ? pairs[pairs.length - 1].prob = value : pairs.push({ token: value, prob: 0 }), pairs), [])),
-    sources: line.f ?? line.d.map(() => "model"),
-    fromPool: (line.f ?? []).filter((source) => source === "phrase pool").length, // they stand behind all others
-    branches: (line.k ?? []).map(([agreed, ...ids]) => ({ agreed, ids })),
-    tree: readTree(line.t, line.d), // null: none
-    verified: line.t ? line.t[0].length : line.d.length + (line.k ?? []).reduce((sum, [, ...tokens]) => sum + tokens.length, 0)
-      - (line.f ?? []).filter((source) => source === "phrase pool").length, // drafted tokens fed to the pass, other branches' too
-    ahead: line.o ?? [],
-    blocks: (line.b ?? []).map(([size, mean, threshold, passed, ...scores]) => ({ size, mean, threshold, passed, scores })),
+    evidence: evidenceOf(line, match),
+    draftedProbs: line.p, replacementProbs: line.r, // of the target
+    top: line.a.map(pairsOf),
+    verified: verifiedOf(line),
     seconds: Object.fromEntries(PHASES.map((name, index) => [name, line.s[index]])),
-    judgement: { verdicts, kept: cut < 0 ? line.d.length : cut, cut: cut < 0 ? null : cut, last: cut < 0 ? "bonus" : "correction" },
+    judgement: judgementOf(line),
     emitted: line.e,
     first: run.tokens.length,
   };
-  let mismatch = 0;
-  const rows = round.match.map((match) => (match ? null : line.l?.[mismatch++] ?? null));
-  round.evidence = Object.fromEntries(EVIDENCE.map((name, column) => [name, rows.map((row) => row && row[column])]));
   for (let position = 0; position < round.emitted; position++) {
     const piece = run.pieces[committedAt(round, position, round.judgement)];
     const [text, hex] = line.x?.[position] ?? [piece.stop ? "" : piece.text, null];
@@ -59,6 +46,47 @@ function readRound(run, line) {
   }
   run.rounds.push(round);
   return round;
+}
+
+// What was drafted, and how; tokens are numbers of run.pieces, here and everywhere.
+const draftOf = ({ d, q, f, k, t, o, b }) => ({
+  size: d.length,
+  drafted: d,
+  draftProbs: q,
+  sources: f ?? d.map(() => "model"),
+  fromPool: fromPoolOf(f), // they stand after all others
+  branches: (k ?? []).map(([agreed, ...ids]) => ({ agreed, ids })),
+  tree: readTree(t, d), // null: none
+  ahead: o ?? [],
+  blocks: (b ?? []).map(([size, mean, threshold, passed, ...scores]) => ({ size, mean, threshold, passed, scores })),
+});
+
+const fromPoolOf = (sources) => (sources ?? []).filter((source) => source === "phrase pool").length;
+
+// Drafted tokens fed to the pass, other branches' too.
+function verifiedOf({ d, f, k, t }) {
+  if (t) return t[0].length;
+  return d.length + (k ?? []).reduce((sum, [, ...ids]) => sum + ids.length, 0) - fromPoolOf(f);
+}
+
+// What rules read beside the entropy, by name: [K], null at a match and where it was not recorded.
+function evidenceOf(line, match) {
+  let mismatch = 0;
+  const rows = match.map((agrees) => (agrees ? null : line.l?.[mismatch++] ?? null));
+  return Object.fromEntries(EVIDENCE.map((name, column) => [name, rows.map((row) => row && row[column])]));
+}
+
+function judgementOf(line) {
+  const verdicts = [...line.w].map((letter) => VERDICT_OF[letter]);
+  const cut = verdicts.findIndex((verdict) => verdict.startsWith("rejected"));
+  return cut < 0 ? { verdicts, kept: verdicts.length, cut: null, last: "bonus" } : { verdicts, kept: cut, cut, last: "correction" };
+}
+
+// A flat list of tokens and probabilities as pairs.
+function pairsOf(flat) {
+  const pairs = [];
+  for (let index = 0; index < flat.length; index += 2) pairs.push({ token: flat[index], prob: flat[index + 1] });
+  return pairs;
 }
 
 // The nodes of a tree, from its columns: {parent, token, prob (after its parent), along (of its whole path), argmax (the target's,

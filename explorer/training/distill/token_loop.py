@@ -7,7 +7,8 @@ from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from explorer.training.common.progress import LogLine, Progress, append_log
+from explorer.training.common.progress import LogLine, Progress
+from explorer.training.common.training_log import append_log, begin_log
 from explorer.training.distill.data import epoch
 
 
@@ -38,6 +39,7 @@ def read_tokens(
     answers: each with its `ids`. at: where it is, changed in place. step(group, done): trains on one group after the share `done` of
     the tokens, returns the loss. figures: of the held-out answers.
     """
+    begin_log(folder, at["step"])
     begin, seen, total = time.perf_counter(), 0, 0.0
     while at["tokens"] < recipe.tokens:
         groups = epoch(list(answers), recipe.batch, recipe.seed + at["epoch"])

@@ -5,18 +5,18 @@ as in drafting (EAGLE-3's training-time test), and only where all k - 1 drafts w
 wrong one is never kept, so nothing is to be learned or counted there, and the steps together cost little more than the first.
 """
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 import torch.nn.functional as F
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from explorer.engine.drafters.eagle import Eagle3Head, taps_of
+from explorer.training.common.collection import save_shard
 from explorer.training.distill.data import Sequence, read_shard
 
 
@@ -50,9 +50,7 @@ def read_texts(target, path: Path, folder: Path) -> list[TappedText]:
             tapped = torch.cat([hidden[layer] for layer in taps], dim=-1)  # padding follows the text: nothing sees it
             for row, i in enumerate(group):
                 rows[i] = tapped[row, : lengths[i]].bfloat16()
-        part = file.with_suffix(f".part{os.getpid()}")
-        save_file({"tapped": torch.cat(rows)}, part)
-        os.replace(part, file)
+        save_shard(file, {"tapped": torch.cat(rows)})
     return [TappedText(s, t) for s, t in zip(sequences, load_file(file)["tapped"].split(lengths), strict=True)]
 
 
