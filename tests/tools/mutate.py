@@ -87,7 +87,7 @@ def changed(node: ast.AST) -> Iterator[ast.expr]:
 
 
 def inside(node: ast.AST) -> Iterator[ast.AST]:
-    """The expressions that run: without annotations, decorators and defaults, imports, or text in quotation marks."""
+    """What runs in a function: no annotations, imports or text in quotation marks, and no tables."""
     for name, value in ast.iter_fields(node):
         if name in ("annotation", "returns", "decorator_list", "type_params"):
             continue
@@ -106,7 +106,9 @@ def python_changes(path: str, text: str) -> Iterator[Change]:
     def place(line: int, column: int) -> int:
         return len(data[: starts[line - 1] + column].decode())
 
-    for node in inside(ast.parse(text)):
+    functions = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef)]
+    nested = {inner for function in functions for inner in ast.walk(function) if inner is not function}
+    for node in (node for function in functions if function not in nested for node in inside(function)):
         if isinstance(node, ast.Return) and node.value and not isinstance(node.value, ast.Constant):
             node, others = node.value, [ast.Constant(None)]
         elif isinstance(node, ast.expr):
