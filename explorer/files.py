@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -35,3 +36,8 @@ def replacing(path: Path) -> Iterator[Path]:
     except BaseException:
         part.unlink(missing_ok=True)
         raise
+
+
+def name_part(pair: str) -> str:
+    """The name of a pair as a part of a file's name: TARGET,DRAFT may be hub ids, with slashes."""
+    return re.sub(r"[^\w.-]+", "-", pair).strip("-.")[-100:]

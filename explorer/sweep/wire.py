@@ -1,4 +1,4 @@
-"""A sweep as a growing text of JSON lines, as `lines.py` has it for a run: what explorer/ui/web/tune/tune.js reads. Pure: knows no page.
+"""A sweep as a growing text of JSON lines, as explorer/wire.py has it for a run: what explorer/ui/web/tune/tune.js reads. Pure: knows no page.
 
 header   sweep (an id), pair's title, tokens (budget), measure, thetas, windows, lengths, limit [nats, lost],
          points [{name, settings (DecodeConfig by name)}], prompts [{prompt, kind, checkable}]

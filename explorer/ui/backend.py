@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from explorer.sweep.record import Measured, PromptRuns, Sweep
 
 Result = TypeVar("Result")
-WARM = 12  # tokens
+WARM_UP_TOKENS = 12  # tokens
 HEARTBEAT = 0.05  # seconds between chances to show something, or to stop, while a step runs
 
 
@@ -32,7 +32,7 @@ class Backend:
     """
 
     takes_typed_pairs = True  # whether a visitor may name a pair that is not in the list
-    loan_seconds: int | None = None  # for how long a sweep has a GPU, where one is lent
+    sweep_gpu_seconds: int | None = None  # for how long a sweep has a GPU, where one is lent
 
     def __init__(self):
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="models")
@@ -74,10 +74,10 @@ class Backend:
 
         return self._stepwise(in_turn([decode(pair, list(prompt.ids), config) for config in configs]))
 
-    def warm(self, pair: Pair, prompt: Prompt, configs: Sequence[DecodeConfig]) -> Iterator[None]:
-        """A few tokens under all settings in turn, for nobody: the first rounds of a process, and of buffers that several runs
-        need at once, are slow, and would be taken for measured times."""
-        short = [replace(config, max_new_tokens=min(WARM, config.max_new_tokens)) for config in configs]
+    def warm_up(self, pair: Pair, prompt: Prompt, configs: Sequence[DecodeConfig]) -> Iterator[None]:
+        """Decode a few tokens under all settings in turn and drop them. The first rounds of a process are slow, as are those on buffers
+        that several runs need at once; without this they would be taken for measured times."""
+        short = [replace(config, max_new_tokens=min(WARM_UP_TOKENS, config.max_new_tokens)) for config in configs]
         with closing(self.decode_in_turn(pair, prompt, short)) as rounds:
             for _ in rounds:
                 yield None
@@ -162,6 +162,11 @@ class Backend:
                 if warning := card.warning(self._pair.fingerprints):
                     progress(f"Warning: {warning}.")
         return self._pair
+
+
+def ready_pairs(backend: Backend) -> tuple[str, ...]:
+    """Names of the pairs that a run can use at once, or after a download it makes by itself."""
+    return tuple(pair.name for pair in backend.pairs() if pair.is_ready)
 
 
 def _wait(future: Future[Result], messages: SimpleQueue[str] | None = None) -> Generator[str, None, Result]:

@@ -1,4 +1,4 @@
-"""From the table of knobs to controls and back: a knob added to DecodeConfig appears on the page by itself."""
+"""From the table of knobs to controls: a knob added to DecodeConfig appears on the page by itself."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from typing import Any
 
 import gradio as gr
 
-from explorer.config import PRESETS, RULE_KNOBS, ConfigError, DecodeConfig, Knob
-from explorer.ui import rail
-from explorer.ui.catalogue import en as texts
+from explorer.config import PRESETS, RULE_KNOBS, Knob
+from explorer.ui import knob_styles
 from explorer.ui.languages import say
-from explorer.ui.scripts import CHOICE_LABELS, page_knobs
+from explorer.ui.scripts import CHOICE_LABELS
 
 # Knobs that most visitors never turn: sampling, and the finer points of drafting.
 ADVANCED = (
@@ -39,14 +38,13 @@ def group_of(knob: Knob) -> str:
 
 def heading(text: str, knob: Knob | None = None) -> gr.HTML:
     """A heading between groups of controls; knob: the first of its group, with which it comes and goes."""
-    return gr.HTML(f"<h3>{text}</h3>", elem_classes=["rail-head", *(rail.classes(knob) if knob else [])])
+    return gr.HTML(f"<h3>{text}</h3>", elem_classes=["rail-head", *(knob_styles.classes(knob) if knob else [])])
 
 
 @dataclass(frozen=True)
-class Explore:
+class ExploreControls:
     """The controls of the Explore tab that other tabs read or set."""
 
-    session: gr.State
     prompt: gr.Textbox
     pair: gr.Dropdown
     controls: dict[str, gr.components.Component]  # by knob
@@ -71,7 +69,7 @@ def _control(knob: Knob, value: Any, elem_id: str) -> gr.components.Component:
         "info": say(f"{knob.name}.info"),
         "value": value,
         "elem_id": elem_id,
-        "elem_classes": rail.classes(knob),
+        "elem_classes": knob_styles.classes(knob),
     }
     if knob.kind is bool:
         return gr.Checkbox(**common)
@@ -106,21 +104,9 @@ def pair_control(pairs: Sequence[Any], elem_id: str) -> gr.Dropdown:
 def preset_control(value: str, elem_id: str) -> gr.Dropdown:
     """The choice of a preset of FLy; value: its name, "" where the settings are none's."""
     choices = [(say(f"preset.{name}"), name) for name in PRESETS] + [(say("PRESET_CUSTOM"), "")]
-    return gr.Dropdown(choices, value=value, label=say("PRESET_LABEL"), elem_id=elem_id, elem_classes=rail.of_preset())
-
-
-def config_of(values: dict[str, Any]) -> DecodeConfig:
-    """The settings that controls hold, by knob name; raises ConfigError with the knob's name and range."""
-    settings = {}
-    for knob in page_knobs():
-        value = values[knob.name]
-        if value is None:
-            raise ConfigError(texts.MISSING_INPUT.format(label=knob.label, range=knob.range_text))
-        # A browser knows one kind of number.
-        if knob.kind is int and isinstance(value, float) and value.is_integer():
-            value = int(value)
-        settings[knob.name] = value
-    return DecodeConfig(**settings)
+    return gr.Dropdown(
+        choices, value=value, label=say("PRESET_LABEL"), elem_id=elem_id, elem_classes=knob_styles.of_preset()
+    )
 
 
 def pair_label(pair: Any) -> str:

@@ -16,7 +16,7 @@ from explorer.analysis.spreadsheet import csv_table
 from explorer.pieces import pieces_of
 from explorer.trace import Round, Trace
 from explorer.ui.catalogue import en as texts
-from explorer.ui.recordings import run_text, title_of
+from explorer.ui.run_text import run_text, title_of
 from explorer.ui.scripts import function, source, styles
 from explorer.wire import PHASES, question, short
 

@@ -7,7 +7,7 @@ from typing import Any
 import gradio as gr
 from starlette.middleware import Middleware
 
-from explorer.ui import rail
+from explorer.ui import knob_styles
 from explorer.ui.languages import say
 from explorer.ui.limits import UPLOAD_LIMIT, BodyLimit
 from explorer.ui.recordings import RUNS
@@ -57,7 +57,7 @@ def launch_options() -> dict[str, Any]:
     return {
         "theme": theme(),
         "i18n": say,
-        "css": rail.styles(),
+        "css": knob_styles.styles(),
         "css_paths": list(STYLES),
         "allowed_paths": [str(RUNS)],  # the recorded runs, to be downloaded; wherever the server was started
         "footer_links": ["api"],

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import html
 import threading
 from collections.abc import Iterator
 from time import sleep
 
 from explorer.errors import UserError
 from explorer.ui.backend import Backend
-from explorer.ui.explore.handlers import readiness_html
+from explorer.ui.languages import say
 
 
 class Warmup:
@@ -51,3 +52,9 @@ class Warmup:
             self.message = readiness_html("WARM_FAILED", pair.title, type(error).__name__)
         finally:
             self.done = True
+
+
+def readiness_html(key: str, pair: str = "", detail: str = "") -> str:
+    """The line that says whether models are in memory. key: of its text in the catalogue; pair: the title of one, before it."""
+    before, after = (html.escape(text) for text in (f"{pair}: " if pair else "", f" ({detail})" if detail else ""))
+    return f"<p class='readiness'>{before}{say(key)}{after}</p>"

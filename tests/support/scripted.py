@@ -176,9 +176,9 @@ class ScriptedRecorder:
 class ScriptedBackend:
     """Has the interface of explorer.ui.backend.Backend."""
 
-    loan_seconds = None
+    sweep_gpu_seconds = None
     takes_typed_pairs = True
-    warm = Backend.warm
+    warm_up = Backend.warm_up
     provenance = Backend.provenance
 
     def __init__(self, script: Script, missing: str = "", offers: Offers = EVERYTHING):

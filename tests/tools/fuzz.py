@@ -115,6 +115,7 @@ def kinds() -> Iterator[dict[str, Case]]:
     """Every reader by name; each call makes one input and gives it to the reader."""
     import gradio as gr
     import torch
+    from explore import ExploreHandlers
     from safetensors.torch import save_file
     from scripted import STORY, ScriptedBackend, ScriptedPair, make_trace
     from transformers import LlamaConfig
@@ -132,11 +133,13 @@ def kinds() -> Iterator[dict[str, Case]]:
     from explorer.sweep.record import PromptRuns, Sweep
     from explorer.trace import Trace
     from explorer.training.pacer.data import BRANCH, Text, read_shard, write_shard
-    from explorer.ui.compare import handlers as comparing
-    from explorer.ui.controls import page_knobs
-    from explorer.ui.explore import handlers as callbacks
+    from explorer.ui.compare.handlers import CompareHandlers
+    from explorer.ui.compare.request import CompareSession, side_knobs
+    from explorer.ui.explore.session import ExploreSession
     from explorer.ui.exports import page, rounds_csv
-    from explorer.ui.tune import handlers as tuning
+    from explorer.ui.scripts import page_knobs
+    from explorer.ui.tune.handlers import TuneHandlers
+    from explorer.ui.tune.session import TuneSession
 
     suite = shared()
     config = DecodeConfig(theta=0.3, window=1, draft_length=3, max_new_tokens=16)
@@ -147,7 +150,7 @@ def kinds() -> Iterator[dict[str, Case]]:
     texts += [path.read_bytes() for path in sorted(recorded) if path.stat().st_size < LARGEST]
     trees = [json.loads(text) for text in texts]
     backend = ScriptedBackend(STORY)
-    handlers, tune, compare = callbacks.Callbacks(backend), tuning.Tuning(backend), comparing.Comparing(backend)
+    handlers, tune, compare = ExploreHandlers(backend), TuneHandlers(backend), CompareHandlers(backend)
     knobs = [knob.default for knob in page_knobs()]
 
     def small_text() -> Text:
@@ -173,7 +176,7 @@ def kinds() -> Iterator[dict[str, Case]]:
     def imported(rng: random.Random) -> None:
         text = damaged(rng.choice(texts), rng).decode("utf-8", "surrogateescape")
         event = SimpleNamespace(text=rng.choice([text, text, text, *JUNK]), name=rng.choice(["f.json", *JUNK]))
-        handlers.open_file(callbacks.Session(), event)
+        handlers.open_file(ExploreSession(), event)
 
     def judged(rng: random.Random) -> None:
         line = b'{"match": [true, false], "entropy": [0.1, 0.5], "theta": 0.3, "window": 0, "rule": "fly", "protected": null}'
@@ -190,32 +193,32 @@ def kinds() -> Iterator[dict[str, Case]]:
         form = ["go", "scripted", False, *knobs]
         for _ in range(rng.choice([1, 1, 3])):
             form[rng.randrange(len(form))] = rng.choice(JUNK)
-        handlers.prepare(callbacks.Session(), *form)
+        handlers.prepare(ExploreSession(), *form)
 
     def tuned(rng: random.Random) -> None:
         form = [0.1, 0, "scripted", "own", 6, "go", "normalized", "0.05", "1", "8", 24, "model", "fixed", False]
         for _ in range(rng.choice([1, 1, 3])):
             form[rng.randrange(len(form))] = rng.choice(JUNK)
         tune.expected(*form[2:])
-        tune.prepare(tuning.TuneSession(), *form)
+        tune.prepare(TuneSession(), *form)
 
     def compared(rng: random.Random) -> None:
-        sides = [knob.default for knob in comparing.side_knobs()] * 2
+        sides = [knob.default for knob in side_knobs()] * 2
         form = ["go", "scripted", 24, False, *sides]
         for _ in range(rng.choice([1, 1, 3])):
             form[rng.randrange(len(form))] = rng.choice(JUNK)
-        compare.prepare(comparing.CompareSession(), *form)
+        compare.prepare(CompareSession(), *form)
 
     def picked(rng: random.Random) -> None:
         """Events of the view: what a link names, a rerun, a point of a sweep."""
         junk = rng.choice(JUNK)
-        session = callbacks.Session()
-        handlers.open_recording(session, junk)
+        session = ExploreSession()
+        handlers.open_run(session, junk)
         handlers.open_linked(session, SimpleNamespace(run=junk))
-        handlers.same_prompt(SimpleNamespace(prompt=junk, pair=rng.choice(JUNK)))
-        tune.choose(tuning.TuneSession(), junk, rng.choice(JUNK))
+        handlers.prompt_and_pair(SimpleNamespace(prompt=junk, pair=rng.choice(JUNK)))
+        tune.choose(TuneSession(), junk, rng.choice(JUNK))
         with suppress(gr.Error):  # nothing is swept yet
-            tune.prepare_measure(tuning.TuneSession(), SimpleNamespace(point=junk))
+            tune.prepare_measure(TuneSession(), SimpleNamespace(point=junk))
 
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

@@ -87,7 +87,7 @@ class Visitor:
         refused = await self._event("prepare", form)
         if refused.error:
             return refused
-        return await self._event("page_run", form, stop_after, leave_after)
+        return await self._event("page_run", [None], stop_after, leave_after)
 
     async def _event(
         self, name: str, form: list[Any], stop_after: int | None = None, leave_after: int | None = None
@@ -175,7 +175,7 @@ async def visitors(url: str, count: int) -> AsyncIterator[list[Visitor]]:
 
 def form_of(prompt: str, pair: str, **changes: Any) -> list[Any]:
     """The data of a press of Run: the session's place, prompt, pair, no baseline, and every knob of the page."""
-    from explorer.ui.controls import page_knobs
+    from explorer.ui.scripts import page_knobs
 
     knobs = {knob.name: knob.default for knob in page_knobs()} | changes
     return [None, prompt, pair, False, *knobs.values()]

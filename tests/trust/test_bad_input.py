@@ -10,13 +10,17 @@ from types import SimpleNamespace
 
 import gradio as gr
 import pytest
+from explore import ExploreHandlers
 from scripted import STORY, Script, ScriptedBackend, Step, make_trace
 
 from explorer.config import knobs
 from explorer.errors import UserError
-from explorer.ui.controls import page_knobs
-from explorer.ui.explore import handlers as cb
-from explorer.ui.explore.typed import typed_pair
+from explorer.ui.explore.api import judge
+from explorer.ui.explore.session import ExploreSession
+from explorer.ui.explore.settings import notes_html
+from explorer.ui.explore.typed_pair import typed_pair
+from explorer.ui.scripts import page_knobs
+from explorer.ui.warmup import readiness_html
 
 TRACE = make_trace().to_json()
 
@@ -26,6 +30,12 @@ def form(prompt="go", pair="scripted", baseline=False, **changes):
     return [prompt, pair, baseline, *(defaults | changes).values()]
 
 
+def run(handlers, session, *values):
+    """All outputs of a run, after the step that clears the view."""
+    handlers.prepare(session, *values)
+    return list(handlers.run(session))
+
+
 @pytest.fixture(scope="module")
 def backend():
     return ScriptedBackend(STORY)
@@ -33,7 +43,7 @@ def backend():
 
 @pytest.fixture(scope="module")
 def handlers(backend):
-    return cb.Callbacks(backend)
+    return ExploreHandlers(backend)
 
 
 class Ways:
@@ -43,10 +53,10 @@ class Ways:
         self._handlers, self._refused, self._folder = handlers, refused, folder
 
     def page(self, *values) -> str:
-        session = cb.Session()
+        session = ExploreSession()
         with pytest.raises(gr.Error) as error:
             self._handlers.prepare(session, *values)
-        assert session.run == "", "nothing runs"
+        assert session.job is None, "nothing runs"
         return str(error.value)
 
     def endpoint(self, *values) -> str:
@@ -59,7 +69,7 @@ class Ways:
 
     def importer(self, text: str) -> str:
         with pytest.raises(gr.Error) as error:
-            self._handlers.open_file(cb.Session(), SimpleNamespace(text=text, name="f.json"))
+            self._handlers.open_file(ExploreSession(), SimpleNamespace(text=text, name="f.json"))
         return str(error.value)
 
     def reader(self, text: str, *command: str) -> str:
@@ -141,7 +151,7 @@ def test_a_prompt_longer_than_the_context_names_the_limit(refused, saved, ways, 
     assert "at most 20,000" in ways.endpoint(*form(prompt="x" * 20_001))
     assert "shorten the prompt" in ways.endpoint(*form(prompt="too long"))
     with pytest.raises(gr.Error, match="shorten the prompt"):
-        list(handlers.run(cb.Session(), *form(prompt="too long")))
+        run(handlers, ExploreSession(), *form(prompt="too long"))
     assert "context of 256: shorten the prompt" in refused("run", "--prompt", "word " * 300, "--pair", saved, "--quiet")
 
 
@@ -149,14 +159,14 @@ def test_a_window_that_does_not_fit_is_allowed_and_noted(handlers, command, save
     words = "nothing can be deferred"
     settings = {"window": 8, "draft_length": 8, "rule": "fly"}
     values = form(**settings)
-    assert words in handlers.notes(*values[1:2], *values[3:])
+    assert words in notes_html(handlers.offers, values[1], *values[3:])
     assert words in handlers.api_run(*values)["notes"][0]
     _, _, err = command(
         "run", "--prompt", "go", "--pair", saved, "--window", 8, "--draft-length", 8, "--max-new-tokens", 4
     )
     assert words in err
     opened = json.dumps(make_trace(**settings).to_json())
-    _, text, *_ = handlers.open_file(cb.Session(), SimpleNamespace(text=opened, name="f.json"))
+    _, text, *_ = handlers.open_file(ExploreSession(), SimpleNamespace(text=opened, name="f.json"))
     assert words in json.loads(text.splitlines()[0])["notes"][0]
 
 
@@ -168,7 +178,7 @@ def test_an_unknown_pair_is_refused_with_what_there_is(pair, ways, handlers):
     if isinstance(pair, str) and pair:
         assert "unknown pair" in ways.terminal("--pair", pair)
         elsewhere = json.dumps(TRACE | {"provenance": TRACE["provenance"] | {"pair": pair}})
-        _, text, _, chosen, *_ = handlers.open_file(cb.Session(), SimpleNamespace(text=elsewhere, name="f.json"))
+        _, text, _, chosen, *_ = handlers.open_file(ExploreSession(), SimpleNamespace(text=elsewhere, name="f.json"))
         assert json.loads(text.splitlines()[0])["here"] is False, "shown, but it cannot be run here"
         assert chosen == "scripted"
 
@@ -203,7 +213,7 @@ def test_folders_of_a_machine_are_not_for_its_visitors(saved):
 
 def test_weights_that_are_not_here_are_told_with_how_to_get_them(ways, handlers):
     with pytest.raises(gr.Error, match="not on this machine"):
-        list(handlers.run(cb.Session(), *form(pair="absent")))
+        run(handlers, ExploreSession(), *form(pair="absent"))
     assert "not on this machine" in ways.endpoint(*form(pair="absent"))
     assert "hf download owner/name" in ways.terminal("--pair", "owner/name,owner/name")
 
@@ -242,14 +252,14 @@ def test_markup_in_a_refusal_is_text(ways, handlers):
         ways.endpoint(*form(rule=MARKUP)), ways.importer(json.dumps(TRACE | {"stop": MARKUP})),
     ]  # fmt: skip
     with pytest.raises(gr.Error) as error:
-        cb.api_judge([True], [0.1], rule=MARKUP)
+        judge([True], [0.1], rule=MARKUP)
     for message in [*messages, str(error.value)]:
         assert "&lt;img" in message or "img" not in message
         assert "<" not in message
-    assert "<" not in cb.readiness_html("WARM_FAILED", MARKUP, MARKUP).replace("<p class='readiness'>", "").replace(
+    assert "<" not in readiness_html("WARM_FAILED", MARKUP, MARKUP).replace("<p class='readiness'>", "").replace(
         "</p>", ""
     )
-    notes = handlers.notes("scripted", *form(theta=MARKUP)[3:])
+    notes = notes_html(handlers.offers, "scripted", *form(theta=MARKUP)[3:])
     assert "<img" not in notes
 
 
@@ -264,7 +274,9 @@ def test_markup_in_a_failure_is_text_in_both_places():
     sent = []
 
     def collect():
-        for text, *_ in cb.Callbacks(Broken(STORY)).run(cb.Session(), *form()):
+        handlers, session = ExploreHandlers(Broken(STORY)), ExploreSession()
+        handlers.prepare(session, *form())
+        for text, *_ in handlers.run(session):
             sent.append(text)
 
     with pytest.raises(gr.Error) as error:
@@ -275,7 +287,7 @@ def test_markup_in_a_failure_is_text_in_both_places():
 
 def test_markup_in_token_text_stays_text(ways, handlers, command, tmp_path):
     trace = make_trace(Script([([Step(MARKUP)], MARKUP)]))
-    _, text, *_ = handlers.open_file(cb.Session(), SimpleNamespace(text=json.dumps(trace.to_json()), name="f.json"))
+    _, text, *_ = handlers.open_file(ExploreSession(), SimpleNamespace(text=json.dumps(trace.to_json()), name="f.json"))
     assert "<" not in text
     trace.save(tmp_path / "t.json")
     command("export", tmp_path / "t.json", "--html", tmp_path / "t.html", "--csv", tmp_path / "t.csv")
@@ -317,12 +329,12 @@ def out_of_memory():
 @pytest.mark.parametrize("error", list(out_of_memory()), ids=lambda error: type(error).__name__)
 def test_out_of_memory_says_what_to_lower_and_the_page_goes_on(error):
     backend = Full(error)
-    handlers, session = cb.Callbacks(backend), cb.Session()
+    handlers, session = ExploreHandlers(backend), ExploreSession()
     with pytest.raises(gr.Error, match="lower") as told:
-        list(handlers.run(session, *form()))
+        run(handlers, session, *form())
     assert "memory" in str(told.value)
     assert backend.closed == 1, "the run's caches are freed"
-    *_, last = handlers.run(session, *form())
+    *_, last = run(handlers, session, *form())
     assert json.loads(last[0].splitlines()[-1])["end"] == "budget"
     backend.error = error
     with pytest.raises(gr.Error, match="lower"):

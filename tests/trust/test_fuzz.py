@@ -19,7 +19,7 @@ from explorer.trace import MAX_TEXT_BYTES, Trace
 from explorer.training.common.checkpoint import read_checkpoint
 from explorer.training.common.collection import read_settings
 from explorer.training.pacer.data import read_shard
-from explorer.ui.recordings import run_text
+from explorer.ui.run_text import run_text
 
 INPUTS = {
     "trace, bytes": 60,

@@ -10,16 +10,20 @@ from contextlib import ExitStack
 
 import httpx
 import pytest
+from explore import ExploreHandlers
 from load import check, form_of, tiny_backend, visitors
-from scripted import STORY, Script, ScriptedBackend
+from scripted import STORY, Script, ScriptedBackend, make_trace
 from serving import PATIENCE, served
 
 from explorer.engine.models.model import Context
 from explorer.engine.models.packed import PackedContext
 from explorer.trace import Round, Trace
-from explorer.ui.explore import handlers as cb
+from explorer.ui import streams
+from explorer.ui.compare.request import CompareSession
+from explorer.ui.explore.session import ExploreSession, OwnRun
+from explorer.ui.jobs import Job
 from explorer.ui.limits import BODY_LIMIT, UPLOAD_LIMIT
-from explorer.ui.tune import handlers as tuning
+from explorer.ui.tune.session import TuneSession
 
 
 @pytest.fixture(scope="module")
@@ -160,14 +164,14 @@ def test_a_page_that_waits_and_is_closed_never_runs(gated):
 def test_what_a_closed_page_had_is_let_go(address, monkeypatch):
     """Gradio keeps the state of closed pages, and with it every run that ended in one."""
     traces = []
-    kept = cb.Session.__setattr__
+    kept = ExploreSession.__setattr__
 
     def watch(self, name, value):
-        if isinstance(value, cb.Own):
+        if isinstance(value, OwnRun):
             traces.append(weakref.ref(value.trace))
         kept(self, name, value)
 
-    monkeypatch.setattr(cb.Session, "__setattr__", watch)
+    monkeypatch.setattr(ExploreSession, "__setattr__", watch)
 
     def alive():
         gc.collect()
@@ -191,15 +195,19 @@ def test_what_a_closed_page_had_is_let_go(address, monkeypatch):
 
 
 def test_every_session_forgets_what_it_holds(tmp_path):
-    session = tuning.TuneSession(text="x", sweep=object(), points=(object(),))
-    session.forget()
-    assert (session.stopping, session.text, session.sweep, session.points) == (True, "", None, ())
-    record = tmp_path / "record.json"
-    record.write_text("{}")
-    session = cb.Session(own=cb.Own(object(), "", "", record), shown="a")
+    for session in (ExploreSession(), CompareSession(), TuneSession()):
+        session.begin(job := Job(request=None))
+        session.forget()
+        assert job.is_cancelled
+        assert session.job is None
+        assert session.take() is None, "what waited in the queue never runs"
+    own = OwnRun("r", make_trace(), "", "scripted")
+    record = own.record(tmp_path)
+    session = ExploreSession(own=own, shown="a")
     session.forget()
     assert not record.exists()
-    assert (session.stopping, session.own, session.shown) == (True, None, "")
+    assert (session.own, session.shown) == (None, "")
+    assert own.record(tmp_path) is None, "an event that comes late leaves no file"
 
 
 @pytest.fixture(scope="module")
@@ -236,8 +244,8 @@ def test_stop_and_a_closed_page_free_the_caches(end, tiny, monkeypatch):
 @pytest.mark.slow
 def test_two_hundred_runs_hold_no_more_than_one(monkeypatch):
     """Live objects after a run and after 200: contexts, rounds, traces. (Memory itself is measured by tests/tools/load.py.)"""
-    monkeypatch.setattr(cb, "UPDATE_SECONDS", 0.0)
-    handlers, session = cb.Callbacks(tiny_backend()), cb.Session()
+    monkeypatch.setattr(streams, "UPDATE_SECONDS", 0.0)
+    handlers, session = ExploreHandlers(tiny_backend()), ExploreSession()
     values = form_of("go", "tiny", max_new_tokens=3, draft_length=2)[1:]
 
     def held() -> list[int]:
@@ -248,7 +256,7 @@ def test_two_hundred_runs_hold_no_more_than_one(monkeypatch):
     def run(count):
         for _ in range(count):
             handlers.prepare(session, *values)
-            for _ in handlers.run(session, *values):
+            for _ in handlers.run(session):
                 pass
         return held()
 

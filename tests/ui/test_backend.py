@@ -13,7 +13,7 @@ from explorer.prompts import PromptItem
 from explorer.sweep.record import PromptRuns, Sweep
 from explorer.ui import backend as module
 from explorer.ui.backend import Backend
-from explorer.ui.explore.handlers import Callbacks
+from explorer.ui.explore.request import RequestReader
 
 CONFIG = DecodeConfig(max_new_tokens=12, draft_length=4)
 
@@ -109,6 +109,6 @@ def test_a_pair_is_let_go_before_the_next_one_is_loaded(make_model, tokenizer, m
 
 def test_on_a_gpu_the_page_is_never_set_to_a_pair_that_drafts_for_itself(monkeypatch):
     """A recorded run of it still opens; a run of one's own starts from the default there."""
-    assert Callbacks(Backend())._pair("smollm2-135m") == "smollm2-135m"
+    assert RequestReader(Backend()).runnable_pair("smollm2-135m") == "smollm2-135m"
     monkeypatch.setattr(registry, "has_cuda", lambda: True)
-    assert Callbacks(Backend())._pair("smollm2-135m") == "smollm2-135m-distilled"
+    assert RequestReader(Backend()).runnable_pair("smollm2-135m") == "smollm2-135m-distilled"

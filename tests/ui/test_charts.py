@@ -4,13 +4,14 @@ import re
 from types import SimpleNamespace
 
 import pytest
+from explore import ExploreHandlers
 from scripted import STORY, ScriptedBackend, make_trace
 
 from explorer.analysis.calibration import calibration, predictions
 from explorer.trace import Trace
 from explorer.ui import messages
-from explorer.ui.explore import handlers as cb
 from explorer.ui.explore.charts import MARKS, figure
+from explorer.ui.explore.session import OWN, ExploreSession, OwnRun
 from explorer.ui.recordings import recordings
 from explorer.verdicts import Verdict
 
@@ -38,13 +39,13 @@ def test_every_verdict_of_a_mismatch_has_a_mark():
 
 def test_charts_are_of_the_run_on_show(hand, tmp_path):
     hand.valid().save(tmp_path / "a.json")
-    handlers = cb.Callbacks(ScriptedBackend(STORY), recordings({}, folder=tmp_path))
+    handlers = ExploreHandlers(ScriptedBackend(STORY), recordings({}, folder=tmp_path))
     event = SimpleNamespace(text=None)
-    session = cb.Session(shown="a")
+    session = ExploreSession(shown="a")
     assert handlers.charts(session, event).data
     session.shown = ""  # a run is being made
     assert not hasattr(handlers.charts(session, event), "data")
-    session.own, session.shown = cb.Own(Trace.load(tmp_path / "a.json"), "", "hand"), cb.OWN
+    session.own, session.shown = OwnRun("r", Trace.load(tmp_path / "a.json"), "", "hand"), OWN
     assert handlers.charts(session, event).data
 
 

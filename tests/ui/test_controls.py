@@ -5,8 +5,10 @@ import inspect
 import pytest
 
 from explorer.config import ConfigError, DecodeConfig, knobs
-from explorer.ui.controls import config_of, control, page_knobs
+from explorer.ui.controls import control
+from explorer.ui.forms import config_of
 from explorer.ui.languages import say
+from explorer.ui.scripts import page_knobs
 
 DEFAULTS = {knob.name: knob.default for knob in page_knobs()}
 

@@ -14,7 +14,7 @@ from explorer.__main__ import main
 from explorer.trace import Trace
 from explorer.ui import exports
 from explorer.ui.catalogue import en as texts
-from explorer.ui.recordings import run_text
+from explorer.ui.run_text import run_text
 from explorer.ui.scripts import function, styles
 
 RUNS = sorted((Path(__file__).parents[2] / "examples" / "runs").glob("*.json"))

@@ -13,8 +13,7 @@ from explorer.ui.catalogue import ko as texts_ko
 from explorer.ui.catalogue import lesson_en as texts_learn
 from explorer.ui.catalogue import lesson_ko as texts_learn_ko
 from explorer.ui.catalogue import messages_ko
-from explorer.ui.controls import config_of
-from explorer.ui.explore.handlers import read_form
+from explorer.ui.forms import check_pair, check_prompt, config_of
 from explorer.ui.languages import english, say
 from explorer.ui.messages import told
 from explorer.ui.scripts import page_knobs
@@ -103,9 +102,9 @@ def refusals():
         with pytest.raises(UserError) as refused:
             config_of(values | changes)
         yield str(refused.value)
-    for form in (("", "scripted"), ("x" * 30_000, "scripted"), ("go", "elsewhere")):
+    for prompt, pair in (("", "scripted"), ("x" * 30_000, "scripted"), ("go", "elsewhere")):
         with pytest.raises(UserError) as refused:
-            read_form(("scripted",), *form, False, *values.values())
+            check_pair(pair, check_prompt(prompt) and ("scripted",))
         yield str(refused.value)
     for theta, window in ((0.05, 8), (1.2, 3)):
         yield from DecodeConfig(theta=theta, window=window).notes

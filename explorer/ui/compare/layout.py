@@ -7,22 +7,23 @@ from typing import Any
 import gradio as gr
 
 from explorer.config import RULE_KNOBS, DecodeConfig, knobs
-from explorer.ui import rail
+from explorer.ui import knob_styles
 from explorer.ui.backend import Backend
 from explorer.ui.catalogue import en as texts
 from explorer.ui.catalogue import ko as texts_ko
-from explorer.ui.compare import handlers as comparing
-from explorer.ui.controls import Explore, control, heading, pair_control, preset_control, prompt_control
+from explorer.ui.compare.handlers import CompareHandlers
+from explorer.ui.compare.request import CompareSession, side_knobs
+from explorer.ui.controls import ExploreControls, control, heading, pair_control, preset_control, prompt_control
+from explorer.ui.coupling import couple_controls, tell_pair
+from explorer.ui.events import AT_ONCE, MODEL, QUIET, SCRIPT
+from explorer.ui.known_paces import KnownPaces
 from explorer.ui.languages import say
-from explorer.ui.links import SCRIPT, link_controls, tell_pair
-from explorer.ui.paces import Paces
 from explorer.ui.scripts import view_script
 
 VIEW = "compare/compare.js"
 SHARED_TEXTS = ("kinds", "alone", "locale", "summary", "ends")  # of the run view
 MORE = ("entropy", "window_includes_mismatch")  # of the rules' knobs; all others of these stand first
 BUDGET = 96  # tokens; three runs are waited for
-QUIET = {"show_progress": "hidden", "api_visibility": "private"}
 SIDES = {"a": DecodeConfig(rule="exact"), "b": DecodeConfig()}
 
 # Whoever comes from Explore goes on with its prompt and pair, unless they have their own here already.
@@ -41,12 +42,12 @@ def script() -> str:
     return view_script(VIEW, english, korean)
 
 
-def compare_tab(backend: Backend, explore: Explore, model: dict[str, Any], paces: Paces) -> None:
-    """Build the tab. explore: whose prompt, pair and settings it takes over; model: event options of work on models."""
-    handlers = comparing.Comparing(backend, paces)
+def compare_tab(backend: Backend, explore: ExploreControls, paces: KnownPaces) -> None:
+    """Build the tab. explore: whose prompt, pair and settings it takes over."""
+    handlers = CompareHandlers(backend, paces)
     table = {knob.name: knob for knob in knobs()}
     with gr.Tab(say("COMPARE"), id="compare") as tab:
-        session = gr.State(comparing.CompareSession())
+        session = gr.State(CompareSession())
         gr.HTML(f"<p class='lead'>{say('COMPARE_LEAD')}</p>", elem_classes="tab-lead")
         with gr.Row(elem_id="compare-composer"):
             prompt = prompt_control(explore.prompt.value, "compare-prompt")
@@ -60,7 +61,7 @@ def compare_tab(backend: Backend, explore: Explore, model: dict[str, Any], paces
         sides = {}
         with gr.Row(elem_id="compare-sides"):
             for side, config in SIDES.items():
-                with gr.Column(min_width=260, elem_classes=["compare-side", rail.KNOBS]):
+                with gr.Column(min_width=260, elem_classes=["compare-side", knob_styles.KNOBS]):
                     sides[side] = _side(side, config, explore)
         expected = gr.HTML("", elem_id="compare-expected", elem_classes="tab-note")
         view = gr.HTML("", html_template="", js_on_load=script(), apply_default_css=False, elem_id="compare-view")
@@ -69,9 +70,8 @@ def compare_tab(backend: Backend, explore: Explore, model: dict[str, Any], paces
         settings = [pair, budget, raw, *sides["a"], *sides["b"]]
         form = [session, prompt, *settings]
         outputs = [view, run, stop]
-        # Through the queue, because only there a refusal becomes a message on the page; but never waiting for a run.
-        ready = gr.on([run.click, prompt.submit], handlers.prepare, form, outputs, concurrency_limit=None, **QUIET)
-        ready.success(handlers.run, form, outputs, api_name="page_compare", **QUIET, **model)
+        ready = gr.on([run.click, prompt.submit], handlers.prepare, form, outputs, **AT_ONCE)
+        ready.success(handlers.run, [session], outputs, api_name="page_compare", **QUIET, **MODEL)
         ready.success(None, js=_LOOK, api_visibility="private")
         stop.click(handlers.stop, [session], [stop], queue=False, **QUIET)
         mine = [prompt, pair]
@@ -80,9 +80,9 @@ def compare_tab(backend: Backend, explore: Explore, model: dict[str, Any], paces
         gr.on(asked, handlers.expected, settings, [expected], queue=False, trigger_mode="always_last", **QUIET)
 
 
-def _side(side: str, config: DecodeConfig, explore: Explore) -> list[Any]:
-    """The controls of one side, in the order of comparing.side_knobs()."""
-    mine = comparing.side_knobs()
+def _side(side: str, config: DecodeConfig, explore: ExploreControls) -> list[Any]:
+    """The controls of one side, in the order of side_knobs()."""
+    mine = side_knobs()
     controls: dict[str, Any] = {}
     with gr.Row(elem_classes="side-head"):
         heading(side.upper())
@@ -99,7 +99,7 @@ def _side(side: str, config: DecodeConfig, explore: Explore) -> list[Any]:
             if knob.name not in shown:
                 controls[knob.name] = control(knob, getattr(config, knob.name), prefix=side)
     ordered = [controls[knob.name] for knob in mine]
-    link_controls(controls, preset)
+    couple_controls(controls, preset)
     theirs = [explore.controls[knob.name] for knob in mine]
     adopt.click(None, theirs, ordered, js="(...settings) => settings", **SCRIPT)
     return ordered

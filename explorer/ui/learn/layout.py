@@ -9,10 +9,8 @@ import gradio as gr
 
 from explorer.ui.languages import say
 
-# The view hears that another tab was chosen, and chooses one itself: as Gradio takes it from a script.
-TELL = "() => { document.dispatchEvent(new CustomEvent('explorer-tab')); }"
+# Choose this tab, as Gradio takes it from a script.
 ENTER = "() => ({ __type__: 'update', selected: 'learn' })"
-CHOSEN = "() => ({ __type__: 'update', selected: document.querySelector('#run-view .run-view').tab })"
 
 
 def learn_tab() -> None:

@@ -14,11 +14,12 @@ export function makeShare({ state, step, onLink, parts, runNow, busy, names, alo
   const words = TEXT.share, message = makeMessage(), field = makeLinkField();
   const own = makeOwnFile({ ask, tell: message.tell });
   const carried = alone && record !== "null" ? record : null; // what this page carries itself
-  function refuse({ refused: name, code, settings }) {
+  const refuse = (name) => refuseLink({ refused: name });
+  function refuseLink({ refused: name, code, settings }) { // as readLink says it
     const reason = code && say(TEXT.conflicts[code], settings);
     message.tell(say(words.refused[name] ?? words.refused.knob, { name: TEXT.compare.knobs[name] ?? name, reason }), true);
   }
-  const address = makeAddress({ state, step, names, onLink, busy, refuse, accept: () => message.tell("") });
+  const address = makeAddress({ state, step, names, onLink, busy, refuse: refuseLink, accept: () => message.tell("") });
   const files = makeFiles({
     runNow, runText, script, parts, ask, carried: () => carried ?? own.text(),
     onSaved(name) { menu.close(); message.tell(say(words.saved, { name })); },

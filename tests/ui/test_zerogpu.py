@@ -13,16 +13,19 @@ from types import SimpleNamespace
 
 import gradio as gr
 import pytest
+from explore import ExploreHandlers
 
 from explorer.config import DecodeConfig
 from explorer.engine.decode import decode
 from explorer.errors import UserError
 from explorer.prompts import PromptError, PromptItem
 from explorer.sweep.record import PromptRuns, Sweep
-from explorer.ui import loan
-from explorer.ui.explore import handlers as cb
-from explorer.ui.loan import LoanBackend, LoanOver
+from explorer.ui import zerogpu
+from explorer.ui.explore.session import ExploreSession
+from explorer.ui.notices import message_of
 from explorer.ui.page import build_page
+from explorer.ui.scripts import page_knobs
+from explorer.ui.zerogpu import GpuTimeOver, ZeroGpuBackend
 
 ROOT = Path(__file__).parents[2]
 FORK = multiprocessing.get_context("fork")
@@ -95,7 +98,7 @@ def lender():
 
 @pytest.fixture
 def backend(folders, lender):
-    return LoanBackend(lender, [folders])
+    return ZeroGpuBackend(lender, [folders])
 
 
 @pytest.fixture
@@ -145,7 +148,7 @@ def test_a_run_that_nobody_reads_on_ends_in_the_other_process(backend, held, len
 
 def test_runs_in_turn_are_one_loan(backend, held, lender):
     prompt, configs = held.encode("hello there"), [DecodeConfig(rule="autoregressive", max_new_tokens=12), CONFIG]
-    assert list(backend.warm(held, prompt, configs)) == []
+    assert list(backend.warm_up(held, prompt, configs)) == []
     steps = list(backend.decode_in_turn(held, prompt, configs))
     for index, config in enumerate(configs):
         assert [round_.emitted for side, round_ in steps if side == index] == local(held, prompt, config)
@@ -168,15 +171,17 @@ def test_memory_that_ran_out_there_is_told_here(backend, held, monkeypatch):
 
 
 def test_the_seconds_asked_for_follow_the_budget(lender):
-    short, long = (loan.run_seconds("", [], [DecodeConfig(max_new_tokens=tokens)]) for tokens in (32, 512))
-    assert loan.START < short < long
-    assert loan.run_seconds("", [], [DecodeConfig(max_new_tokens=4096)]) == loan.LONGEST
-    assert loan.sweep_seconds("", [], []) == loan.SWEEP <= loan.LONGEST / 2, "a day's quota holds more than one"
+    short, long = (zerogpu.run_seconds("", [], [DecodeConfig(max_new_tokens=tokens)]) for tokens in (32, 512))
+    assert zerogpu.START_SECONDS < short < long
+    assert zerogpu.run_seconds("", [], [DecodeConfig(max_new_tokens=4096)]) == zerogpu.MAX_SECONDS
+    assert zerogpu.sweep_seconds("", [], []) == zerogpu.SWEEP_SECONDS <= zerogpu.MAX_SECONDS / 2, (
+        "a day's quota holds more than one"
+    )
 
 
 def test_a_run_that_outlasts_its_loan_says_so(backend, held, monkeypatch):
-    monkeypatch.setattr(loan, "MARGIN", 1000)
-    with pytest.raises(LoanOver, match="lent for .* seconds"):
+    monkeypatch.setattr(zerogpu, "MARGIN_SECONDS", 1000)
+    with pytest.raises(GpuTimeOver, match="lent for .* seconds"):
         list(backend.decode(held, held.encode("hello there"), CONFIG))
 
 
@@ -190,28 +195,28 @@ def test_a_sweep_comes_back_and_a_point_is_measured(backend, held):
 
 
 def test_a_sweep_that_outlasts_its_loan_keeps_what_is_through(backend, held, monkeypatch):
-    monkeypatch.setattr(loan, "MARGIN", 1000)
+    monkeypatch.setattr(zerogpu, "MARGIN_SECONDS", 1000)
     points = backend.points(CONFIG, [0.1], [1], [4])
     assert len(list(backend.sweep(held, ITEMS, points))) == 1
 
 
 def test_the_page_runs_on_a_loan(backend, lender):
     """From the form to the record, with the baseline as a second loan; the Tune tab says what does not fit."""
-    handlers, session, name = cb.Callbacks(backend), cb.Session(), backend.pairs()[0].name
-    form = ["hello there", name, True, *(getattr(CONFIG, knob.name) for knob in cb.page_knobs())]
+    handlers, session, name = ExploreHandlers(backend), ExploreSession(), backend.pairs()[0].name
+    form = ["hello there", name, True, *(getattr(CONFIG, knob.name) for knob in page_knobs())]
     handlers.prepare(session, *form)
-    list(handlers.run(session, *form))
+    list(handlers.run(session))
     assert session.own.trace.baseline is not None
     assert not session.own.trace.partial
     assert len(lender.asked) == 2
     page = build_page(backend, recorded=())
     shown = {block.elem_id for block in page.blocks.values()}
     assert "tune-loan" in shown
-    assert backend.loan_seconds == 60, "the text says one minute"
+    assert backend.sweep_gpu_seconds == 60, "the text says one minute"
 
 
 def test_a_spent_quota_is_told_in_the_platforms_words():
-    assert cb.message_of(gr.Error("You have exceeded your GPU quota")) == "You have exceeded your GPU quota"
+    assert message_of(gr.Error("You have exceeded your GPU quota")) == "You have exceeded your GPU quota"
 
 
 def test_spaces_is_imported_before_anything_that_could_import_torch(tmp_path):

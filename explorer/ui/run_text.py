@@ -1,16 +1,30 @@
-"""The last line of a run: its figures, ready to be set as text. Pure: a trace in, plain data out."""
+"""A trace as the text of a finished run, its last line with the figures. Pure: a trace in, plain data out."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
+from explorer import wire
 from explorer.analysis.metrics import Summary, summarize
 from explorer.pieces import text_of
 from explorer.trace import Trace
-from explorer.wire import origin
 
 CONTEXT_TOKENS = 6  # of each text shown at a divergence
+
+
+def title_of(pair: str, titles: Mapping[str, str]) -> str:
+    """What a pair is called: its title, or its name where it has none; a pair without a name is TARGET,DRAFT."""
+    return titles.get(pair, pair.replace(",", " / "))
+
+
+def run_text(run: str, title: str, trace: Trace, here: bool, imported: bool = False) -> str:
+    """A whole trace as the text of a finished run. here: whether this machine can run its pair."""
+    encoder = wire.RunEncoder(trace.vocabulary, frozenset(trace.stop_ids))
+    pair, prompt = trace.provenance.pair, wire.question(trace.prompt)
+    head = wire.header(run, pair, title, prompt, trace.config, trace.provenance, here, imported)
+    return "".join([head, *map(encoder.round, trace.rounds), encoder.tail(), wire.line(end_event(trace))])
 
 
 def end_event(trace: Trace) -> dict[str, Any]:
@@ -19,7 +33,7 @@ def end_event(trace: Trace) -> dict[str, Any]:
     return {
         "end": trace.stop.reason,
         "partial": trace.partial,
-        "provenance": origin(trace.provenance),
+        "provenance": wire.origin(trace.provenance),
         "summary": {
             "tokens": summary.tokens,
             "passes": summary.passes,
@@ -39,14 +53,14 @@ def end_event(trace: Trace) -> dict[str, Any]:
 
 def _of_drafting(trace: Trace, summary: Summary) -> dict[str, Any]:
     """What only runs with candidate phrases, with trees, or with PEARL's schedule have."""
-    told: dict[str, Any] = {}
+    found: dict[str, Any] = {}
     if summary.phrases:
-        told |= {"phrases": summary.phrases, "from_phrases": summary.from_phrases}
+        found |= {"phrases": summary.phrases, "from_phrases": summary.from_phrases}
     if trace.config.drafts_trees and summary.verified:
-        told |= {"nodes": summary.verified, "kept_of_nodes": summary.kept_of_verified}
+        found |= {"nodes": summary.verified, "kept_of_nodes": summary.kept_of_verified}
     if summary.overlapped_tokens_per_second is not None:
-        told["overlapped_speed"] = summary.overlapped_tokens_per_second
-    return told
+        found["overlapped_speed"] = summary.overlapped_tokens_per_second
+    return found
 
 
 def _against_baseline(trace: Trace, summary: Summary) -> dict[str, Any]:

@@ -1,7 +1,7 @@
-"""The engine where a GPU is only lent, call by call, to another process: a ZeroGPU Space.
+"""The engine on a ZeroGPU Space, which lends a GPU call by call to a worker process.
 
-That process is a copy of this one. What goes over are names, ids and settings, what comes back are rounds: plain data, no
-tensors. The weights were loaded here before the first copy was made, which finds them on its GPU.
+The worker is a copy of this process. What goes over are names, ids and settings, what comes back are rounds: plain data, no
+tensors. The weights are loaded here before the first copy is made, which finds them on its GPU.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from explorer.config import DecodeConfig
 from explorer.errors import UserError, is_out_of_memory
 from explorer.prompts import PromptItem
 from explorer.trace import Prompt, Provenance, Round
-from explorer.ui.backend import WARM, Backend
+from explorer.ui.backend import WARM_UP_TOKENS, Backend
 from explorer.ui.catalogue import en as texts
 
 if TYPE_CHECKING:
@@ -25,42 +25,44 @@ if TYPE_CHECKING:
     from explorer.engine.pair import Pair
     from explorer.sweep.record import Measured, PromptRuns, Sweep
 
-LONGEST = 120  # seconds asked for at most, which is what a visitor without an account has in a day
-SWEEP = 60  # seconds of a sweep: who asks for more than is left of the day's is refused
-START = 15  # seconds: a new process, the weights' way to the GPU, the first slow rounds
-PER_TOKEN = 0.06  # seconds that plain decoding of a few billion weights should stay below: no run is cut for its length
-MARGIN = 5  # seconds before the end at which work stops by itself and keeps what it has
+MAX_SECONDS = 120  # seconds asked for at most, which is what a visitor without an account has in a day
+SWEEP_SECONDS = 60  # seconds of a sweep: who asks for more than is left of the day's is refused
+START_SECONDS = 15  # seconds: a new process, the weights' way to the GPU, the first slow rounds
+SECONDS_PER_TOKEN = (
+    0.06  # seconds that plain decoding of a few billion weights should stay below: no run is cut for its length
+)
+MARGIN_SECONDS = 5  # seconds before the end at which work stops by itself and keeps what it has
 
 Task = Callable[..., Generator[Any]]
-Lend = Callable[[Task, Callable[..., int]], Task]
+OnGpu = Callable[[Task, Callable[..., int]], Task]
 
 
-class LoanOver(UserError):
+class GpuTimeOver(UserError):
     """A run that outlasted the GPU it was lent."""
 
 
 def run_seconds(name: str, prompt_ids: list[int], configs: Sequence[DecodeConfig]) -> int:
     """How long to ask for the GPU for some runs, from their budgets; arguments as the task's."""
     tokens = sum(config.max_new_tokens for config in configs)
-    return min(LONGEST, math.ceil(START + PER_TOKEN * tokens))
+    return min(MAX_SECONDS, math.ceil(START_SECONDS + SECONDS_PER_TOKEN * tokens))
 
 
 def sweep_seconds(*_: Any) -> int:
     """A sweep takes what it can get: the prompts that are through by then are kept."""
-    return SWEEP
+    return SWEEP_SECONDS
 
 
-class LoanBackend(Backend):
+class ZeroGpuBackend(Backend):
     """Every run, comparison and sweep is one call of a lent function; only the pairs it was made with can be run.
 
     The first round waits for a GPU to come free, and a run cannot be stopped before it.
     """
 
-    loan_seconds = SWEEP
+    sweep_gpu_seconds = SWEEP_SECONDS
     takes_typed_pairs = False
 
-    def __init__(self, lend: Lend, names: Sequence[str]):
-        """lend: makes of a generator function and the seconds it needs (same arguments) one that runs on a lent GPU.
+    def __init__(self, on_gpu: OnGpu, names: Sequence[str]):
+        """on_gpu: makes of a generator function and the seconds it needs (same arguments) one that runs on a lent GPU.
 
         names: of the pairs, the default first. They are loaded now, on this thread; raises what load_pair raises.
         """
@@ -70,11 +72,11 @@ class LoanBackend(Backend):
         super().__init__()
         self._known = tuple(find_pair(name) for name in names)
         self._pairs: dict[str, Pair] = {known.name: load_pair(known.name) for known in self._known}
-        self._lent_device: str | None = None  # its name; known once something was lent
-        self._warm: set[str] = set()  # in a lent process: pairs that have run there
-        self._lent_runs = lend(self._runs, run_seconds)
-        self._lent_sweep = lend(self._sweep, sweep_seconds)
-        self._lent_measure = lend(self._measure, sweep_seconds)
+        self._gpu_name: str | None = None  # its name; known once something was lent
+        self._warm: set[str] = set()  # in a worker process: pairs that have run there
+        self._runs_on_gpu = on_gpu(self._runs, run_seconds)
+        self._sweep_on_gpu = on_gpu(self._sweep, sweep_seconds)
+        self._measure_on_gpu = on_gpu(self._measure, sweep_seconds)
 
     def pairs(self) -> tuple[KnownPair, ...]:
         return self._known
@@ -85,7 +87,7 @@ class LoanBackend(Backend):
 
     def provenance(self, pair: Pair) -> Provenance:
         here = pair.provenance()
-        return replace(here, device=self._lent_device or here.device)
+        return replace(here, device=self._gpu_name or here.device)
 
     def decode(self, pair: Pair, prompt: Prompt, config: DecodeConfig) -> Iterator[Round]:
         with closing(self.decode_in_turn(pair, prompt, [config])) as rounds:
@@ -95,26 +97,26 @@ class LoanBackend(Backend):
     def decode_in_turn(
         self, pair: Pair, prompt: Prompt, configs: Sequence[DecodeConfig]
     ) -> Iterator[tuple[int, Round]]:
-        return self._received(self._lent_runs(self._registered_name(pair), list(prompt.ids), list(configs)))
+        return self._from_worker(self._runs_on_gpu(self._registered_name(pair), list(prompt.ids), list(configs)))
 
-    def warm(self, pair: Pair, prompt: Prompt, configs: Sequence[DecodeConfig]) -> Iterator[None]:
+    def warm_up(self, pair: Pair, prompt: Prompt, configs: Sequence[DecodeConfig]) -> Iterator[None]:
         """Nothing here: the process that runs warms itself up."""
         yield from ()
 
     def sweep(
         self, pair: Pair, items: Sequence[PromptItem], points: Sequence[DecodeConfig]
     ) -> Iterator[PromptRuns | int]:
-        return self._received(self._lent_sweep(self._registered_name(pair), list(items), list(points)))
+        return self._from_worker(self._sweep_on_gpu(self._registered_name(pair), list(items), list(points)))
 
     def measure(self, pair: Pair, sweep: Sweep, points: Sequence[int]) -> Iterator[tuple[Measured, ...] | int]:
-        return self._received(self._lent_measure(self._registered_name(pair), sweep, list(points)))
+        return self._from_worker(self._measure_on_gpu(self._registered_name(pair), sweep, list(points)))
 
-    def _received(self, steps: Generator[Any]) -> Iterator[Any]:
-        """The steps of a lent call; raises the UserError it ended with. Closing the iterator ends it after the step it is in."""
+    def _from_worker(self, steps: Generator[Any]) -> Iterator[Any]:
+        """The steps that a call in the worker process yields; raises the UserError it ended with. Closing the iterator ends it after the step it is in."""
         with closing(steps):
             for step in steps:
                 if isinstance(step, Provenance):
-                    self._lent_device = step.device
+                    self._gpu_name = step.device
                 elif isinstance(step, UserError):
                     raise step
                 else:
@@ -124,7 +126,7 @@ class LoanBackend(Backend):
         """What the other process finds the pair by: a record calls a local folder otherwise."""
         return next(name for name, held in self._pairs.items() if held is pair)
 
-    # In the lent process --------------------------------------------------------------------------------------------
+    # In the worker process --------------------------------------------------------------------------------------------
 
     def _runs(self, name: str, prompt_ids: list[int], configs: list[DecodeConfig]) -> Generator[Any]:
         """Rounds with the index of their run."""
@@ -133,26 +135,28 @@ class LoanBackend(Backend):
 
         def work(pair: Pair) -> Iterator[tuple[int, Round]]:
             if len(configs) > 1 or name not in self._warm:  # times that are compared, or a process that is new
-                short = [replace(config, max_new_tokens=min(WARM, config.max_new_tokens)) for config in configs]
+                short = [
+                    replace(config, max_new_tokens=min(WARM_UP_TOKENS, config.max_new_tokens)) for config in configs
+                ]
                 for _ in in_turn([decode(pair, prompt_ids, config) for config in short]):
                     pass
             self._warm.add(name)
             return in_turn([decode(pair, prompt_ids, config) for config in configs])
 
-        yield from self._sent(name, run_seconds(name, prompt_ids, configs), work, cut=False)
+        yield from self._in_worker(name, run_seconds(name, prompt_ids, configs), work, cut=False)
 
     def _sweep(self, name: str, items: list[PromptItem], points: list[DecodeConfig]) -> Generator[Any]:
-        yield from self._sent(name, SWEEP, lambda pair: self.sweep_steps(pair, items, points), cut=True)
+        yield from self._in_worker(name, SWEEP_SECONDS, lambda pair: self.sweep_steps(pair, items, points), cut=True)
 
     def _measure(self, name: str, sweep: Sweep, points: list[int]) -> Generator[Any]:
-        yield from self._sent(name, SWEEP, lambda pair: self.measure_steps(pair, sweep, points), cut=False)
+        yield from self._in_worker(name, SWEEP_SECONDS, lambda pair: self.measure_steps(pair, sweep, points), cut=False)
 
-    def _sent(self, name: str, seconds: int, work: Callable[[Pair], Iterator[Any]], cut: bool) -> Generator[Any]:
-        """What runs here, then what the work yields, then the error a user should read, if any: only values cross.
+    def _in_worker(self, name: str, seconds: int, work: Callable[[Pair], Iterator[Any]], cut: bool) -> Generator[Any]:
+        """The provenance, then what the work yields, then the error a user should read, if any: only values cross.
 
-        cut: whether work that outlasts the loan simply ends.
+        cut: whether work that outlasts the GPU time simply ends.
         """
-        end, pair = monotonic() + seconds - MARGIN, self._pairs[name]
+        end, pair = monotonic() + seconds - MARGIN_SECONDS, self._pairs[name]
         yield pair.provenance()
         try:
             with closing(work(pair)) as steps:
@@ -161,7 +165,7 @@ class LoanBackend(Backend):
                     if monotonic() > end:
                         if cut:
                             return
-                        raise LoanOver(
+                        raise GpuTimeOver(
                             f"the GPU was lent for {seconds} seconds and the run was not through: lower the budget or take fewer prompts"
                         )
         except Exception as error:

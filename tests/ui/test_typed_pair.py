@@ -1,16 +1,17 @@
 """Pairs that a visitor types."""
 
 import json
-from dataclasses import astuple
 
 import pytest
+from explore import ExploreHandlers
 from scripted import STORY, ScriptedBackend
 
 from explorer.config import DecodeConfig
 from explorer.engine.models.registry import UnknownPair
 from explorer.errors import UserError
-from explorer.ui.explore.handlers import Callbacks, Session
-from explorer.ui.explore.typed import title_of_typed, typed_pair
+from explorer.ui.explore.request import RequestReader
+from explorer.ui.explore.session import ExploreSession
+from explorer.ui.explore.typed_pair import title_of_typed, typed_pair
 from explorer.ui.scripts import page_knobs
 
 
@@ -25,7 +26,7 @@ def folders(tmp_path):
 
 def form(pair: str, **settings):
     config = DecodeConfig(**settings)
-    return Session(), "Tell a story.", pair, False, *(getattr(config, knob.name) for knob in page_knobs())
+    return "Tell a story.", pair, False, *(getattr(config, knob.name) for knob in page_knobs())
 
 
 def test_folders_of_this_machine_are_for_its_users(folders):
@@ -50,14 +51,14 @@ def test_what_is_no_pair_is_refused():
 
 
 def test_the_view_is_told_of_two_tokenizers(folders):
-    handlers = Callbacks(ScriptedBackend(STORY), local_folders=True)
+    handlers = ExploreHandlers(ScriptedBackend(STORY), local_folders=True)
     for name, crossed in ((folders, None), (f"{folders},cross-tokenizer", True), ("scripted", None)):
-        head = json.loads(handlers.prepare(*form(name))[0])
+        head = json.loads(handlers.prepare(ExploreSession(), *form(name))[0])
         assert head.get("crossed") == crossed
-    assert astuple(handlers._request(*form(folders)))[4] == "target / draft"
+    assert handlers.reader.read(*form(folders)).title == "target / draft"
 
 
 def test_the_drafter_features_needs_a_pair_with_a_head():
-    handlers = Callbacks(ScriptedBackend(STORY))
+    reader = RequestReader(ScriptedBackend(STORY))
     with pytest.raises(UserError, match="EAGLE-3 head"):
-        handlers._request(*form("scripted", drafter="features"))
+        reader.read(*form("scripted", drafter="features"))

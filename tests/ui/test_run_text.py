@@ -8,7 +8,7 @@ from explorer import wire as lines
 from explorer.analysis.metrics import summarize
 from explorer.cli.terminal import summary_text
 from explorer.config import DecodeConfig
-from explorer.ui.explore.report import end_event
+from explorer.ui.run_text import end_event
 
 
 def finish(generator):

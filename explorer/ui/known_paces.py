@@ -9,26 +9,26 @@ from explorer.ui.messages import words
 from explorer.ui.recordings import Recording
 
 
-class Paces:
-    """What the tabs know together."""
+class KnownPaces:
+    """What the tabs know together; any of them may ask and tell."""
 
     def __init__(self, recorded: Sequence[Recording] = ()):
         self._recorded = recorded
         self._here: dict[str, Pace] = {}
         self._elsewhere: dict[str, Pace | None] = {}  # as far as they were asked for
 
-    def learn(self, pair: str, pace: Pace | None) -> None:
+    def remember(self, pair: str, pace: Pace | None) -> None:
         """Remember what rounds of a pair took here; None: nothing was measured."""
         if pace:
             self._here[pair] = pace
 
     def of(self, pair: str) -> tuple[Pace, str] | None:
         """The pace of a pair and where it is known from, in words; None where it is not known."""
-        told = words().PACES
+        said = words().PACES
         if pace := self._here.get(pair):
-            return pace, told["here"]
+            return pace, said["here"]
         if pair not in self._elsewhere:
             mine = next((recording for recording in self._recorded if recording.pair == pair), None)
             self._elsewhere[pair] = Pace.of_run(mine.trace()) if mine else None
         pace = self._elsewhere[pair]
-        return (pace, told["recorded"].format(device=pace.device)) if pace else None
+        return (pace, said["recorded"].format(device=pace.device)) if pace else None

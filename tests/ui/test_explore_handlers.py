@@ -6,14 +6,21 @@ from types import SimpleNamespace
 
 import gradio as gr
 import pytest
+from explore import ExploreHandlers
 from scripted import STORY, Script, ScriptedBackend, Step, make_trace
 
 from explorer.config import PRESETS
 from explorer.conflicts import Offers
 from explorer.trace import Trace
-from explorer.ui.controls import page_knobs
-from explorer.ui.explore import handlers as cb
+from explorer.ui import streams
+from explorer.ui.coupling import LOOSE_KNOBS
+from explorer.ui.explore import opening
+from explorer.ui.explore.api import judge
+from explorer.ui.explore.run_choices import choice_label
+from explorer.ui.explore.session import OWN, ExploreSession, OwnRun
+from explorer.ui.explore.settings import notes_html, preset_of
 from explorer.ui.recordings import recordings
+from explorer.ui.scripts import IMPORT_LIMIT, page_knobs
 
 
 def form(prompt="go", pair="scripted", baseline=False, **changes):
@@ -24,7 +31,7 @@ def form(prompt="go", pair="scripted", baseline=False, **changes):
 def run(handlers, session, *values):
     """All outputs of a run, after the step that clears the view."""
     handlers.prepare(session, *values)
-    return list(handlers.run(session, *values))
+    return list(handlers.run(session))
 
 
 def events(text):
@@ -38,8 +45,8 @@ def backend():
 
 @pytest.fixture
 def handlers(backend, monkeypatch):
-    monkeypatch.setattr(cb, "UPDATE_SECONDS", 0.0)  # every event is sent, whatever the clock says
-    return cb.Callbacks(backend)
+    monkeypatch.setattr(streams, "UPDATE_SECONDS", 0.0)  # every event is sent, whatever the clock says
+    return ExploreHandlers(backend)
 
 
 @pytest.mark.parametrize(
@@ -57,15 +64,15 @@ def handlers(backend, monkeypatch):
     ],
 )
 def test_bad_input_is_refused_at_once_and_nothing_runs(handlers, backend, values, message):
-    session = cb.Session()
+    session = ExploreSession()
     with pytest.raises(gr.Error, match=message):
         handlers.prepare(session, *values)
-    assert session.run == ""
+    assert session.job is None
     assert backend.closed == 0
 
 
 def test_the_text_only_grows_and_ends_with_the_figures_and_the_trace(handlers):
-    outputs = run(handlers, cb.Session(), *form(baseline=True))
+    outputs = run(handlers, ExploreSession(), *form(baseline=True))
     texts = [output[0] for output in outputs]
     assert all(after.startswith(before) for before, after in zip(texts, texts[1:]))
     *_, last = events(texts[-1])
@@ -74,10 +81,10 @@ def test_the_text_only_grows_and_ends_with_the_figures_and_the_trace(handlers):
 
 
 def test_the_trace_to_download_is_the_run(handlers):
-    session = cb.Session()
+    session = ExploreSession()
     values = form()
     handlers.prepare(session, *values)
-    for output in handlers.run(session, *values):
+    for output in handlers.run(session):
         if isinstance(output[4], dict) and output[4].get("value"):
             path = Path(output[4]["value"])
             trace = Trace.load(path)
@@ -86,9 +93,9 @@ def test_the_trace_to_download_is_the_run(handlers):
 
 
 def test_stop_keeps_what_is_there_and_closes_the_run(handlers, backend):
-    session, values = cb.Session(), form()
+    session, values = ExploreSession(), form()
     handlers.prepare(session, *values)
-    for output in handlers.run(session, *values):
+    for output in handlers.run(session):
         if '"d":' in output[0]:
             handlers.stop(session)
     *_, last = events(output[0])
@@ -97,9 +104,9 @@ def test_stop_keeps_what_is_there_and_closes_the_run(handlers, backend):
 
 
 def test_a_visitor_who_leaves_closes_the_run(handlers, backend):
-    session, values = cb.Session(), form()
+    session, values = ExploreSession(), form()
     handlers.prepare(session, *values)
-    running = handlers.run(session, *values)
+    running = handlers.run(session)
     while '"d":' not in next(running)[0]:
         pass
     running.close()
@@ -111,11 +118,11 @@ def test_a_visitor_who_leaves_closes_the_run(handlers, backend):
     [(form(pair="absent"), "not on this machine"), (form(prompt="too long"), "shorten the prompt")],
 )
 def test_a_failure_is_told_in_the_view_and_the_buttons_come_back(handlers, values, message):
-    session = cb.Session()
+    session = ExploreSession()
     handlers.prepare(session, *values)
     outputs = []
     with pytest.raises(gr.Error, match=message):
-        _collect(handlers.run(session, *values), outputs)
+        _collect(handlers.run(session), outputs)
     text, run_button, stop_button, *_ = outputs[-1]
     assert message in events(text)[-1]["message"]
     assert (run_button["interactive"], stop_button["interactive"]) == (True, False)
@@ -132,27 +139,27 @@ def test_an_unforeseen_failure_shows_no_traceback(handlers, backend, monkeypatch
         yield
 
     monkeypatch.setattr(backend, "decode", broken)
-    session = cb.Session()
+    session = ExploreSession()
     handlers.prepare(session, *form())
     with pytest.raises(gr.Error) as caught:
-        list(handlers.run(session, *form()))
+        list(handlers.run(session))
     assert "secret" not in str(caught.value)
     assert "RuntimeError" in str(caught.value)
 
 
 def test_two_sessions_do_not_share_a_stop(handlers):
-    first, second = cb.Session(), cb.Session()
+    first, second = ExploreSession(), ExploreSession()
     handlers.prepare(first, *form())
     handlers.prepare(second, *form())
     handlers.stop(first)
-    assert not second.stopping
-    assert first.run != second.run
+    assert (first.job.is_cancelled, second.job.is_cancelled) == (True, False)
+    assert first.job.name != second.job.name
 
 
 def test_hostile_text_ends_in_the_view_as_it_was(monkeypatch):
     text = "<img src=x onerror=alert(1)>"
     backend = ScriptedBackend(Script([([Step(text)], text)]))
-    outputs = run(cb.Callbacks(backend), cb.Session(), *form(max_new_tokens=2))
+    outputs = run(ExploreHandlers(backend), ExploreSession(), *form(max_new_tokens=2))
     assert [piece for event in events(outputs[-1][0]) for piece in event.get("v", ())][0] == text
 
 
@@ -170,12 +177,12 @@ def test_the_endpoint_refuses_bad_input_in_words(handlers):
 
 def test_presets_are_recognised():
     for name, preset in PRESETS.items():
-        assert cb.preset_of(*(preset.settings[knob] for knob in cb.LOOSE_KNOBS)) == name
-    assert cb.preset_of("normalized", 0.123, 3, False) == ""
+        assert preset_of(*(preset.settings[knob] for knob in LOOSE_KNOBS)) == name
+    assert preset_of("normalized", 0.123, 3, False) == ""
 
 
 def test_a_preset_sets_exactly_the_loose_knobs():
-    assert all(set(preset.settings) == set(cb.LOOSE_KNOBS) for preset in PRESETS.values())
+    assert all(set(preset.settings) == set(LOOSE_KNOBS) for preset in PRESETS.values())
 
 
 @pytest.fixture
@@ -191,7 +198,7 @@ def test_recorded_runs_come_by_name_and_a_bad_file_is_left_out(recorded):
         ("a", "abc", "Hand-made"),
         ("b", "abc", "Hand-made"),
     ]
-    label = cb.recorded_label(recorded[0])
+    label = choice_label(recorded[0])
     assert label.startswith("abc · __i18n__")
     assert '"run.fly.fixed"' in label
     assert label.endswith(" · Hand-made")
@@ -203,7 +210,7 @@ def test_recorded_runs_come_by_name_and_a_bad_file_is_left_out(recorded):
 
 def test_opening_a_recorded_run_sets_the_page_to_it(backend, recorded):
     """One set of thresholds: the page's controls are those of the run in the view, until somebody moves them."""
-    picker, text, prompt, pair, *knobs, _, _ = cb.Callbacks(backend, recorded).open_recording(cb.Session(), "b")
+    picker, text, prompt, pair, *knobs, _, _ = ExploreHandlers(backend, recorded).open_run(ExploreSession(), "b")
     assert (picker["value"], [value for _, value in picker["choices"]]) == ("b", ["a", "b"])
     assert (text, prompt) == (recorded[1].text, "abc")
     assert (
@@ -214,31 +221,31 @@ def test_opening_a_recorded_run_sets_the_page_to_it(backend, recorded):
 
 
 def test_opening_what_is_not_there_changes_nothing(backend, recorded):
-    for name in ("../secret", cb.OWN):  # no run of one's own yet
-        opened = cb.Callbacks(backend, recorded).open_recording(cb.Session(), name)
+    for name in ("../secret", OWN):  # no run of one's own yet
+        opened = ExploreHandlers(backend, recorded).open_run(ExploreSession(), name)
         assert all(value == gr.skip() for value in opened)
 
 
 def test_a_list_that_is_left_as_it_was_resets_nothing(backend, recorded):
     """Opening the list of runs and leaving it says the run on show again, and took the settings back to the run's."""
-    handlers, session = cb.Callbacks(backend, recorded), cb.Session(shown="a")
-    assert all(value == gr.skip() for value in handlers.pick_recording(session, "a"))
-    assert handlers.pick_recording(session, "b")[0]["value"] == session.shown == "b"
+    handlers, session = ExploreHandlers(backend, recorded), ExploreSession(shown="a")
+    assert all(value == gr.skip() for value in handlers.pick(session, "a"))
+    assert handlers.pick(session, "b")[0]["value"] == session.shown == "b"
 
 
 def test_ones_own_run_can_be_opened_again(backend, recorded):
     """The list of runs was blank after a run, and the run was gone once another was looked at."""
-    handlers, session = cb.Callbacks(backend, recorded), cb.Session()
+    handlers, session = ExploreHandlers(backend, recorded), ExploreSession()
     form = ["Mine", "scripted", False, *((9 if k.name == "max_new_tokens" else k.default) for k in page_knobs())]
     picker = handlers.prepare(session, *form)[3]
-    assert (picker["value"], picker["choices"][0][1], picker["interactive"]) == (cb.OWN, cb.OWN, False)
-    *_, (text, _, _, picker, *_) = handlers.run(session, *form)
+    assert (picker["value"], picker["choices"][0][1], picker["interactive"]) == (OWN, OWN, False)
+    *_, (text, _, _, picker, *_) = handlers.run(session)
     assert picker["interactive"]
-    picker, shown, *_ = handlers.open_recording(session, "a")
-    assert (picker["value"], [value for _, value in picker["choices"]]) == ("a", [cb.OWN, "a", "b"])
-    picker, again, prompt, pair, *_, download, _ = handlers.open_recording(session, cb.OWN)
+    picker, shown, *_ = handlers.open_run(session, "a")
+    assert (picker["value"], [value for _, value in picker["choices"]]) == ("a", [OWN, "a", "b"])
+    picker, again, prompt, pair, *_, download, _ = handlers.open_run(session, OWN)
     assert Trace.load(download["value"]).output_ids == session.own.trace.output_ids
-    assert (picker["value"], again, prompt, pair) == (cb.OWN, text, "Mine", "scripted")
+    assert (picker["value"], again, prompt, pair) == (OWN, text, "Mine", "scripted")
     assert again != shown
     session.forget()
     assert not Path(download["value"]).exists()
@@ -246,32 +253,33 @@ def test_ones_own_run_can_be_opened_again(backend, recorded):
 
 def test_a_rerun_takes_the_prompt_of_the_view_and_a_pair_of_this_machine(handlers):
     event = SimpleNamespace(prompt="again", pair="scripted")
-    assert handlers.same_prompt(event) == ["again", "scripted"]
-    assert handlers.same_prompt(SimpleNamespace(prompt=3, pair="absent")) == [gr.skip(), "scripted"]
+    assert handlers.prompt_and_pair(event) == ["again", "scripted"]
+    assert handlers.prompt_and_pair(SimpleNamespace(prompt=3, pair="absent")) == [gr.skip(), "scripted"]
 
 
 @pytest.fixture
 def bare():
     """Of a pair that ships nothing."""
-    return cb.Callbacks(ScriptedBackend(STORY, offers=Offers(pacer_layer=False, head=False, judge_head=False)))
+    return ExploreHandlers(ScriptedBackend(STORY, offers=Offers(pacer_layer=False, head=False, judge_head=False)))
 
 
 def test_a_policy_without_its_layer_is_refused_before_anything_is_cleared(bare):
     """The run on show was wiped, models were loaded, and only then came the refusal."""
-    session = cb.Session(run="before")
+    session = ExploreSession(shown="before")
     form = ["Hello", "scripted", False, *(("pacer" if k.name == "length" else k.default) for k in page_knobs())]
     with pytest.raises(gr.Error, match="PACER layer .*Scripted pair has none; there is one for: Absent pair"):
         bare.prepare(session, *form)
-    assert session.run == "before"
+    assert session.shown == "before"
 
 
 def test_notes_say_what_is_unusual_or_wrong(handlers, bare):
     values = {knob.name: knob.default for knob in page_knobs()}
-    assert handlers.notes("scripted", *values.values()) == ""
-    assert "nothing can be deferred" in handlers.notes("scripted", *(values | {"window": 8}).values())
-    assert "PACER layer" in bare.notes("scripted", *(values | {"length": "pacer"}).values())
-    assert handlers.notes("typed,pair", *(values | {"length": "pacer"}).values()) == "", "nobody knows yet"
-    assert "Theta must be" in handlers.notes("scripted", *(values | {"theta": None}).values())
+    offers = handlers.offers
+    assert notes_html(offers, "scripted", *values.values()) == ""
+    assert "nothing can be deferred" in notes_html(offers, "scripted", *(values | {"window": 8}).values())
+    assert "PACER layer" in notes_html(bare.offers, "scripted", *(values | {"length": "pacer"}).values())
+    assert notes_html(offers, "typed,pair", *(values | {"length": "pacer"}).values()) == "", "nobody knows yet"
+    assert "Theta must be" in notes_html(offers, "scripted", *(values | {"theta": None}).values())
 
 
 def opened(text, name="f.json"):
@@ -280,13 +288,13 @@ def opened(text, name="f.json"):
 
 def test_a_visitors_file_is_shown_like_a_recorded_run_and_kept_nowhere(handlers):
     trace = make_trace(theta=0.3)
-    session = cb.Session(own=cb.Own(trace, "", "scripted"), shown="x")
+    session = ExploreSession(own=OwnRun("r", trace, "", "scripted"), shown="x")
     picked, text, prompt, pair, *knobs, download, charts = handlers.open_file(
         session, opened(json.dumps(trace.to_json()))
     )
     head, *_, end = events(text)
     assert (head["imported"], head["recorded"], head["pair"], end["end"]) == (True, True, "elsewhere", "budget")
-    assert (picked["value"], prompt) == (cb.OWN, "Tell a story.")
+    assert (picked["value"], prompt) == (OWN, "Tell a story.")
     assert dict(zip([knob.name for knob in page_knobs()], knobs))["theta"] == 0.3
     assert (download["value"], charts["open"]) == (None, False)
     assert (session.own, session.shown) == (None, "")
@@ -319,7 +327,7 @@ def edited(**changes):
     ],
 )
 def test_a_file_that_is_no_record_is_refused_with_the_reason(handlers, text, reason):
-    session = cb.Session(shown="kept")
+    session = ExploreSession(shown="kept")
     with pytest.raises(gr.Error, match=reason) as refusal:
         handlers.open_file(session, opened(text, "<b>f.json"))
     assert "&lt;b&gt;f.json is no record" in str(refusal.value), "shown as markup, so written as text"
@@ -327,27 +335,27 @@ def test_a_file_that_is_no_record_is_refused_with_the_reason(handlers, text, rea
 
 
 def test_the_size_of_a_file_is_checked_before_it_is_parsed(handlers, monkeypatch):
-    monkeypatch.setattr(cb, "parse_json", lambda text: pytest.fail("it was parsed"))
-    for text in ("x" * (cb.IMPORT_LIMIT + 1), "한" * (cb.IMPORT_LIMIT // 3 + 1)):
+    monkeypatch.setattr(opening, "parse_json", lambda text: pytest.fail("it was parsed"))
+    for text in ("x" * (IMPORT_LIMIT + 1), "한" * (IMPORT_LIMIT // 3 + 1)):
         with pytest.raises(gr.Error, match="more than 16,777,216 bytes"):
-            handlers.open_file(cb.Session(), opened(text))
+            handlers.open_file(ExploreSession(), opened(text))
 
 
 def test_a_linked_run_is_chosen_and_shown(backend, tmp_path):
     make_trace().save(tmp_path / "a.json")
-    handlers = cb.Callbacks(backend, recordings({}, folder=tmp_path))
-    picked, text, *_ = handlers.open_linked(cb.Session(), SimpleNamespace(run="a"))
+    handlers = ExploreHandlers(backend, recordings({}, folder=tmp_path))
+    picked, text, *_ = handlers.open_linked(ExploreSession(), SimpleNamespace(run="a"))
     assert (picked["value"], events(text)[0]["run"]) == ("a", "recorded a")
-    session = cb.Session(shown="kept")
-    for name in ("../a", cb.OWN):
+    session = ExploreSession(shown="kept")
+    for name in ("../a", OWN):
         assert all(output == gr.skip() for output in handlers.open_linked(session, SimpleNamespace(run=name)))
     assert session.shown == "kept"
 
 
 def test_a_draft_is_judged_for_a_program():
-    answer = cb.api_judge([True, False, True, True], [0.0, 0.5, 0.0, 0.0], theta=0.3, window=2)
+    answer = judge([True, False, True, True], [0.0, 0.5, 0.0, 0.0], theta=0.3, window=2)
     assert answer == {"verdicts": ["exact", "deferred", "exact", "exact"], "kept": 4, "cut": None, "last": "bonus"}
-    assert cb.api_judge([False], [0.9], protected=[True])["verdicts"] == ["rejected:stop"]
+    assert judge([False], [0.9], protected=[True])["verdicts"] == ["rejected:stop"]
 
 
 @pytest.mark.parametrize(
@@ -368,4 +376,4 @@ def test_a_draft_is_judged_for_a_program():
 )
 def test_a_draft_that_the_page_could_not_hold_is_refused(values, message):
     with pytest.raises(gr.Error, match=message):
-        cb.api_judge(**({"match": [True], "entropy": [0.1]} | values))
+        judge(**({"match": [True], "entropy": [0.1]} | values))

@@ -5,14 +5,14 @@ from itertools import product
 from node import run_script
 
 from explorer.config import DecodeConfig
-from explorer.ui import rail
+from explorer.ui import knob_styles
 from explorer.ui.scripts import page_knobs
 
 KNOBS = {knob.name: knob for knob in page_knobs()}
 
 
 def hidden_by(name: str) -> list[str]:
-    return [rule for rule in rail.styles().splitlines() if rule.endswith(f".knob-{name} {{ display: none; }}")]
+    return [rule for rule in knob_styles.styles().splitlines() if rule.endswith(f".knob-{name} {{ display: none; }}")]
 
 
 def test_a_knob_is_hidden_by_each_of_its_needs():
@@ -24,7 +24,7 @@ def test_a_knob_is_hidden_by_each_of_its_needs():
 
 
 def test_every_line_is_shown_by_its_own_choice():
-    shown = [rule for rule in rail.styles().splitlines() if "display: inline" in rule]
+    shown = [rule for rule in knob_styles.styles().splitlines() if "display: inline" in rule]
     assert len(shown) == sum(len(knob.choice_help) for knob in KNOBS.values())
     assert any("margin" in rule and "knob-rule" in rule and "nth-of-type(6)" in rule for rule in shown)
     assert any("knob-length" in rule and ".knob-threshold" in rule and "survival" in rule for rule in shown)
@@ -32,7 +32,7 @@ def test_every_line_is_shown_by_its_own_choice():
 
 def test_no_selector_is_a_list():
     """Gradio cuts a list at every comma, also inside brackets."""
-    assert all("," not in rule for rule in rail.styles().splitlines())
+    assert all("," not in rule for rule in knob_styles.styles().splitlines())
 
 
 def test_scripts_know_which_knobs_have_an_effect():

@@ -8,7 +8,9 @@ import pytest
 from scripted import STORY, Script, ScriptedBackend
 
 from explorer.config import DecodeConfig
-from explorer.ui.compare import handlers as comparing
+from explorer.ui import streams
+from explorer.ui.compare.handlers import CompareHandlers
+from explorer.ui.compare.request import CompareSession, side_knobs
 
 EXACT, LOOSE = DecodeConfig(rule="exact"), DecodeConfig()
 
@@ -17,7 +19,7 @@ def form(prompt="go", pair="scripted", budget=24, raw=False, a=None, b=None):
     sides = [
         getattr(config, knob.name) if name not in changes else changes[name]
         for config, changes in ((EXACT, a or {}), (LOOSE, b or {}))
-        for knob in comparing.side_knobs()
+        for knob in side_knobs()
         for name in [knob.name]
     ]
     return [prompt, pair, budget, raw, *sides]
@@ -29,13 +31,13 @@ def events(text):
 
 def compare(handlers, session, *values):
     handlers.prepare(session, *values)
-    return list(handlers.run(session, *values))
+    return list(handlers.run(session))
 
 
 @pytest.fixture
 def handlers(monkeypatch):
-    monkeypatch.setattr(comparing, "UPDATE_SECONDS", 0.0)  # every event is sent, whatever the clock says
-    return comparing.Comparing(ScriptedBackend(STORY))
+    monkeypatch.setattr(streams, "UPDATE_SECONDS", 0.0)  # every event is sent, whatever the clock says
+    return CompareHandlers(ScriptedBackend(STORY))
 
 
 @pytest.mark.parametrize(
@@ -50,14 +52,14 @@ def handlers(monkeypatch):
     ],
 )
 def test_a_refusal_names_the_side(handlers, values, message):
-    session = comparing.CompareSession()
+    session = CompareSession()
     with pytest.raises(gr.Error, match=message):
         handlers.prepare(session, *values)
-    assert session.run == ""
+    assert session.job is None
 
 
 def test_three_runs_in_turn_and_where_they_part(handlers):
-    outputs = compare(handlers, comparing.CompareSession(), *form())
+    outputs = compare(handlers, CompareSession(), *form())
     texts = [out[0] for out in outputs]
     assert all(later.startswith(earlier) for earlier, later in zip(texts, texts[1:])), "the text only grows"
     head, *rest = events(texts[-1])
@@ -82,13 +84,13 @@ def test_three_runs_in_turn_and_where_they_part(handlers):
 
 
 def test_equal_settings_do_not_part(handlers):
-    outputs = compare(handlers, comparing.CompareSession(), *form(b={"rule": "exact"}))
+    outputs = compare(handlers, CompareSession(), *form(b={"rule": "exact"}))
     assert next(event for event in events(outputs[-1][0]) if "apart" in event)["apart"] is None
 
 
 def test_nothing_of_the_warm_up_is_shown(handlers):
     """A first run that paid for the process's slow start lost every comparison."""
-    outputs = compare(handlers, comparing.CompareSession(), *form(budget=5))
+    outputs = compare(handlers, CompareSession(), *form(budget=5))
     rounds = [event for event in events(outputs[-1][0]) if "d" in event]
     assert sum(event["e"] for event in rounds) == 15
 
@@ -96,10 +98,10 @@ def test_nothing_of_the_warm_up_is_shown(handlers):
 def test_stopping_keeps_what_is_there():
     gate = threading.Semaphore(1000)
     backend = ScriptedBackend(Script(STORY.rounds, gate))
-    handlers, session = comparing.Comparing(backend), comparing.CompareSession()
+    handlers, session = CompareHandlers(backend), CompareSession()
     values = form(budget=400)
     handlers.prepare(session, *values)
-    for out in handlers.run(session, *values):
+    for out in handlers.run(session):
         if '{"side":1}' in out[0]:
             handlers.stop(session)
     found = events(out[0])
@@ -110,20 +112,20 @@ def test_stopping_keeps_what_is_there():
 
 def test_stopping_before_the_first_round_leaves_nothing():
     backend = ScriptedBackend(Script(STORY.rounds, threading.Semaphore(0)))
-    handlers, session = comparing.Comparing(backend), comparing.CompareSession()
+    handlers, session = CompareHandlers(backend), CompareSession()
     handlers.prepare(session, *form())
-    running = handlers.run(session, *form())
+    running = handlers.run(session)
     first = next(running)
-    session.stopping = True
+    session.stop()
     *_, last = [first, *running]
     assert events(last[0])[-1] == {"phase": "stopped"}
 
 
 def test_a_failure_is_told_and_the_page_goes_on(handlers):
-    session, sent = comparing.CompareSession(), []
+    session, sent = CompareSession(), []
     values = form(pair="absent")
     handlers.prepare(session, *values)
     with pytest.raises(gr.Error, match="not on this machine"):
-        sent.extend(handlers.run(session, *values))
+        sent.extend(handlers.run(session))
     assert events(sent[-1][0])[-1]["phase"] == "failed"
     assert sent[-1][1]["interactive"] is True

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from explorer.config import POLICY_DEFAULTS, PRESETS, THETA_OF_MEASURE
+from explorer.ui.events import SCRIPT
 
 LOOSE_KNOBS = ("entropy", "theta", "window", "window_includes_mismatch")  # what a preset sets
-SCRIPT = {"api_visibility": "private", "trigger_mode": "multiple", "queue": False}  # of events that end in the browser
 
 _PRESET = (
     "(name, ...now) => { const preset = %s[name]; return preset ? ['fly', ...%s.map((knob) => preset[knob])] : now; }"
@@ -24,7 +24,7 @@ def tell_pair(pair: Any, sets: str) -> None:
     pair.change(None, [pair], None, js=_PAIR % json.dumps(sets), **SCRIPT)
 
 
-def link_controls(controls: Mapping[str, Any], preset: Any = None) -> None:
+def couple_controls(controls: Mapping[str, Any], preset: Any = None) -> None:
     """Tie the controls of one set of knobs together; preset: the choice of one, where there is one."""
     if preset is not None:
         rule = [controls["rule"], *(controls[name] for name in LOOSE_KNOBS)]
