@@ -1,7 +1,5 @@
 """The explorer page on a recorded run: lanes, scrubber, gauges, and thresholds that move without the server."""
 
-import itertools
-
 import pytest
 from accessibility import violations
 from scripted import STORY, Script, ScriptedBackend, Step, make_trace
@@ -30,28 +28,6 @@ def lane_marks(page):
 
 def place(page):
     return page.inner_text(".scrub-label")
-
-
-@pytest.fixture(scope="module")
-def budgets():
-    return itertools.count(33)
-
-
-@pytest.fixture
-def at_start(recorded, look, budgets):
-    """The page that these tests share, as it opens: a place of the first run, with that run's own settings.
-
-    By a link that has a budget of its own, which no test here looks at: when that is on show, so is all that the link asks for.
-    """
-    page, budget = look(recorded), next(budgets)
-    page.keyboard.press("Escape")
-    page.evaluate("link => { location.hash = link }", f"#v=1&run=a&round=1&position=2&max_new_tokens={budget}")
-    page.wait_for_function(
-        "value => document.querySelector('#knob-max_new_tokens input[type=number]').value === value", arg=str(budget)
-    )
-    page.wait_for_selector(".whatif", state="hidden")
-    assert place(page) == "Round 1 of 6"
-    return page
 
 
 def test_the_page_opens_on_a_recorded_run_and_says_where_it_is_from(recorded, visit):
