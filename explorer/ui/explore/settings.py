@@ -85,4 +85,4 @@ def notes_html(offers: PairOffers, pair: Any, *values: Any) -> str:
         offers.check(config, pair)
     except UserError as error:
         return note(told(str(error)), "note wrong")
-    return "".join(note(told(one), "note") for one in config.notes)
+    return "".join(note(told(caution), "note") for caution in config.notes)
