@@ -171,7 +171,7 @@ def main(args: argparse.Namespace) -> int:
 
 def _generate(args: argparse.Namespace, target, folder: Path) -> None:
     from explorer.engine.models import loading
-    from explorer.training.distill.generate import generate  # registers the attention of the next line
+    from explorer.training.distill.generate import generate  # and with it the attention of the next line
 
     target.set_attn_implementation("grouped")
     tokenizer = loading.read_tokenizer(folder)
