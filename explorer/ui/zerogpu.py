@@ -47,7 +47,7 @@ def run_seconds(name: str, prompt_ids: list[int], configs: Sequence[DecodeConfig
 
 
 def sweep_seconds(*_: Any) -> int:
-    """A sweep takes what it can get: the prompts that are through by then are kept."""
+    """A sweep takes what it can get: the prompts that are done by then stay."""
     return SWEEP_SECONDS
 
 
