@@ -366,7 +366,7 @@ class Round:
 
 
 @dataclass(frozen=True)
-class Message:
+class ChatTurn:
     """One chat message."""
 
     role: str
@@ -379,7 +379,7 @@ class Prompt:
 
     ids: tuple[int, ...]
     text: str
-    messages: tuple[Message, ...] | None = None
+    messages: tuple[ChatTurn, ...] | None = None
 
     def __post_init__(self) -> None:
         _require(len(self.ids) > 0, "the prompt is empty")

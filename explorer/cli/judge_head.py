@@ -216,8 +216,8 @@ def load(args: argparse.Namespace) -> tuple[Pair, list[NamedDraft]]:
     from explorer.engine.models import loading
     from explorer.engine.models.registry import default_pair, find_pair
     from explorer.engine.pair import lay_out
+    from explorer.training.common.drafts import read_draft
     from explorer.training.judge.labels import NamedDraft
-    from explorer.training.pacer.models import read_draft
 
     name = args.pair or default_pair(args.device)
     pair = load_pair(name, args.device)

@@ -206,12 +206,12 @@ def _train(args: argparse.Namespace, name: str) -> None:
     from explorer.engine.drafters.pacer.layer import PreVerificationLayer
     from explorer.engine.models import loading
     from explorer.engine.models.registry import find_pair
+    from explorer.training.common.drafts import read_draft
     from explorer.training.common.progress import finish
     from explorer.training.common.training_log import read_log
     from explorer.training.pacer.branches import recompute_states
     from explorer.training.pacer.data import read_folder
     from explorer.training.pacer.evaluate import calibrations
-    from explorer.training.pacer.models import read_draft
     from explorer.training.pacer.report import report
     from explorer.training.pacer.train import LayerRecipe, train
 

@@ -29,7 +29,7 @@ from explorer.engine.models.vocabulary import Vocabulary
 from explorer.engine.verification.judge_head import JudgeHead, JudgeHeadError, read_judge_head
 from explorer.errors import UserError
 from explorer.prompts import PromptError, check_prompt_text
-from explorer.trace import Message, Prompt, Provenance
+from explorer.trace import ChatTurn, Prompt, Provenance
 
 
 class PairMismatch(UserError):
@@ -206,7 +206,7 @@ class Pair:
         check_prompt_text(text)
         if raw or not self.tokenizer.chat_template:
             return Prompt(tuple(self.tokenizer(text).input_ids), text)
-        messages = (Message("user", text),)
+        messages = (ChatTurn("user", text),)
         rendered = self.tokenizer.apply_chat_template(
             [{"role": m.role, "content": m.content} for m in messages], add_generation_prompt=True, tokenize=False
         )

@@ -109,9 +109,9 @@ class Backend:
         from explorer.sweep.runner import sweep_prompts, tasks
 
         passes = 0
-        for one in sweep_prompts(pair, tasks(pair, items, points), points):
-            passes += one is None
-            yield one or passes
+        for prompt_runs in sweep_prompts(pair, tasks(pair, items, points), points):
+            passes += prompt_runs is None
+            yield prompt_runs or passes
 
     @staticmethod
     def measure_steps(pair: Pair, sweep: Sweep, points: Sequence[int]) -> Generator[tuple[Measured, ...] | int]:
@@ -120,9 +120,9 @@ class Backend:
 
         rounds = 0
         todo = tasks(pair, [prompt.item for prompt in sweep.prompts], sweep.points)
-        for one in run_again(pair, todo, sweep, points):
-            rounds += one is None
-            yield one or rounds
+        for measured in run_again(pair, todo, sweep, points):
+            rounds += measured is None
+            yield measured or rounds
 
     def baseline(self, pair: Pair, prompt: Prompt, config: DecodeConfig) -> Generator[str, None, Baseline]:
         """Plain greedy decoding of the same prompt, yielding chances to stop."""
@@ -150,7 +150,7 @@ class Backend:
                     return
                 yield result
         finally:
-            self._worker.submit(steps.close)  # behind the step that may still be running
+            self._worker.submit(steps.close)  # after the step that may still be running
 
     def _load(self, name: str, progress: Callable[[str], None]) -> Pair:
         if self._pair is None or self._name != name:

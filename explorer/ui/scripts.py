@@ -20,14 +20,22 @@ from explorer.wire import PHASES
 
 WEB = Path(__file__).parent / "web"
 VIEW = "explore/view.js"  # the run view's module; each view's module exports `mount`
+# In this order: a later sheet may refine an earlier one.
 VIEW_STYLES = (
+    "core/colours.css",
     "explore/view.css",
+    "explore/card.css",
+    "explore/summary.css",
+    "explore/rounds_table.css",
+    "explore/narrow.css",
     "explore/lanes.css",
     "explore/tree_panel.css",
-    "explore/charts.css",
+    "explore/gauges.css",
+    "core/charts.css",
     "saved/share.css",
 )
-STYLES = tuple(WEB / name for name in ("page.css", *VIEW_STYLES, "tune/tune.css", "learn/lesson.css"))
+PAGE_STYLES = ("page.css", *VIEW_STYLES, "tune/tune.css", "tabs.css", "compare/compare.css", "learn/lesson.css")
+STYLES = tuple(WEB / name for name in PAGE_STYLES)
 
 # What the run view says, by language.
 VIEW_TEXTS = {language: texts.explore.VIEW | {"lesson": texts.lesson.LESSON} for language, texts in TEXTS.items()}

@@ -1,42 +1,15 @@
 """Shards of answers on disk: the ids of whole sequences and, for every answer token, what the target saw when it chose it."""
 
 import random
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 
+from explorer.training.common.answers import Answer
 from explorer.training.common.collection import damaged, save_shard
-
-TOP = 16
-
-
-@dataclass
-class Answer:
-    """One sequence: `ids[i]` was chosen from the state `states[i]`, whose likeliest tokens are `top_ids[i]`."""
-
-    prompt: list[int]
-    ids: list[int] = field(default_factory=list)
-    top_ids: list[torch.Tensor] = field(default_factory=list)  # [TOP] each
-    top_logprobs: list[torch.Tensor] = field(default_factory=list)  # [TOP] each, over the full vocabulary
-    states: list[torch.Tensor] = field(default_factory=list)  # [model width] each, after the final norm
-    entropies: list[torch.Tensor] = field(default_factory=list)  # [] each, nats, over the full vocabulary
-
-    def append(
-        self,
-        token: int,
-        top_ids: torch.Tensor,
-        top_logprobs: torch.Tensor,
-        state: torch.Tensor,
-        entropy: torch.Tensor,
-    ) -> None:
-        self.ids.append(token)
-        self.top_ids.append(top_ids)
-        self.top_logprobs.append(top_logprobs)
-        self.states.append(state)
-        self.entropies.append(entropy)
 
 
 def write_shard(path: Path, answers: list[Answer]) -> None:

@@ -14,7 +14,7 @@ from explorer.engine.pair import Pair
 from explorer.prompts import PromptItem
 from explorer.training.common.collection import pin_settings, shard_path
 from explorer.training.common.progress import Progress
-from explorer.training.distill.prompts import Exclusion
+from explorer.training.common.prompts import Exclusion
 from explorer.training.judge.data import LabelledShard, write_shard
 from explorer.training.judge.labels import NamedDraft, label
 from explorer.training.judge.prompts import checkable_prompts

@@ -25,8 +25,8 @@ from explorer.engine.verification.measure import measure
 from explorer.pieces import text_of
 from explorer.prompts import PromptItem
 from explorer.trace import EVIDENCE, Row
+from explorer.training.common.drafts import along
 from explorer.training.judge.data import Labelled, Mismatch
-from explorer.training.pacer.branches import along
 
 SPARE = 16  # tokens that a continuation may be longer than the greedy answer
 WIDTH = 16  # continuations side by side: a CPU takes so many rows for little more than one

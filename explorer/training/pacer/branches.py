@@ -16,6 +16,7 @@ from explorer.engine.models.branched import BranchedText, branched
 from explorer.engine.models.model import Context, LanguageModel
 from explorer.engine.models.packed import PackedContext, PackedModel
 from explorer.engine.ranking import argmax, top
+from explorer.training.common.drafts import along
 from explorer.training.pacer.data import BRANCH, DraftedText
 
 
@@ -57,35 +58,6 @@ def recompute_states(model: PreTrainedModel, text: DraftedText) -> tuple[Tensor,
         use_cache=False,
     ).last_hidden_state[0]
     return branch_states(text, packed, states.cpu())
-
-
-@torch.inference_mode()
-def along(
-    draft: LanguageModel | PackedModel, ids: Tensor, prompt_length: int, shared: PackedModel | None = None
-) -> tuple[Context | PackedContext, Tensor]:
-    """What the draft would say at every place of a text of ids [T]: an open context that holds all but its last token, and
-    logits [R, V] of the R places after the prompt.
-
-    shared: the target, where it drafts for itself in fewer bits and both work in one cache (Pair.drafts_for_itself). A row then
-    reads the target's own keys and values of what stands before it, as the first token of a round does.
-    """
-    own = shared.open() if shared else None
-    context = draft.open(True, own.cache) if own else draft.open(True)
-    before, rows = prompt_length - 1, len(ids) - prompt_length
-    try:
-        if own:
-            own.prefill(ids[:-1])
-            positions = torch.arange(before, len(ids) - 1)
-            visible = torch.cat([torch.arange(len(ids) - 1) < positions[:, None], torch.eye(rows).bool()], dim=1)
-            logits = context.branch(ids[before:-1], positions, visible)  # [R, V]
-            context.crop(len(ids) - 1)
-        else:
-            context.prefill(ids[:before])
-            logits = context.feed(ids[before:-1], rows=rows)  # [R, V]
-    except BaseException:
-        context.close()
-        raise
-    return context, logits
 
 
 @torch.inference_mode()

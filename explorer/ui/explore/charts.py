@@ -121,19 +121,19 @@ def _calibration(made: Figure, at: dict[str, int], trace: Trace) -> None:
 
     labels = visitors_texts().explore.CHARTS
     bins = calibration(*predictions(trace.rounds))
-    most = max((one.count for one in bins), default=1)
+    most = max((part.count for part in bins), default=1)
     made.add_trace(
         Scatter(x=[0, 1], y=[0, 1], mode="lines", line={"color": TEXT_COLOUR, "dash": "dot"}, name=labels["holds"]),
         **at,
     )
     made.add_trace(
         Scatter(
-            x=[one.predicted for one in bins],
-            y=[one.kept for one in bins],
-            text=[labels["bin"].format(low=one.low, high=one.high, count=one.count) for one in bins],
+            x=[part.predicted for part in bins],
+            y=[part.kept for part in bins],
+            text=[labels["bin"].format(low=part.low, high=part.high, count=part.count) for part in bins],
             name=labels["scored"],
             mode="markers",
-            marker={"color": PREDICTED, "size": [6 + 24 * sqrt(one.count / most) for one in bins]},
+            marker={"color": PREDICTED, "size": [6 + 24 * sqrt(part.count / most) for part in bins]},
         ),
         **at,
     )

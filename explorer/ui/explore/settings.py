@@ -87,4 +87,4 @@ def notes_html(offers: PairOffers, pair: Any, *values: Any) -> str:
         offers.check(config, pair)
     except UserError as error:
         return note(in_visitors_language(error), "note wrong")
-    return "".join(note(in_visitors_language(one), "note") for one in config.notes)
+    return "".join(note(in_visitors_language(caution), "note") for caution in config.notes)

@@ -48,11 +48,11 @@ class SweepResults:
     def add_measured(self, measured: tuple[Measured, ...]) -> None:
         """Points were run again, plain greedy first; earlier measurements of the same points go."""
         with self._lock:
-            again = {one.point for one in measured}
-            others = tuple(one for one in self.sweep.measured if one.point not in again)
+            again = {point.point for point in measured}
+            others = tuple(point for point in self.sweep.measured if point.point not in again)
             self.sweep = replace(self.sweep, measured=(*others, *measured))
-            for one in measured:
-                self.log.append(wire.measured(one, measured[0], self.points))
+            for point in measured:
+                self.log.append(wire.measured(point, measured[0], self.points))
             self.log.append(wire.end(self.sweep, "measured"))
 
 
