@@ -34,14 +34,14 @@ ROUNDING = 1e-4  # by which a float32 log-probability or entropy may leave its r
 
 def _require(holds: bool, message: str) -> None:
     if not holds:
-        raise SchemaError(message)
+        raise SchemaError("record.inconsistent", detail=message)
 
 
 def _require_range(values: Iterable[float | None], low: float, high: float, name: str) -> None:
     """None is allowed, NaN and infinity never are."""
     for value in values:  # built for every row of every round: the message only where it is needed
         if value is not None and not low <= value <= high:
-            raise SchemaError(f"{name} must lie from {low:g} to {high:g}, got {value}")
+            raise SchemaError("record.out_of_range", name=name, low=f"{low:g}", high=f"{high:g}", value=value)
 
 
 @dataclass(frozen=True)
@@ -366,7 +366,7 @@ class Round:
 
 
 @dataclass(frozen=True)
-class Message:
+class ChatTurn:
     """One chat message."""
 
     role: str
@@ -379,7 +379,7 @@ class Prompt:
 
     ids: tuple[int, ...]
     text: str
-    messages: tuple[Message, ...] | None = None
+    messages: tuple[ChatTurn, ...] | None = None
 
     def __post_init__(self) -> None:
         _require(len(self.ids) > 0, "the prompt is empty")

@@ -36,7 +36,7 @@ def differences(traces: Sequence[Trace]) -> list[Difference]:
     """All of them, in the order of docs/papers.md; runs without a draft count for nothing. Raises UserError where none has one."""
     traces = [trace for trace in traces if _drafted(trace)]
     if not traces:
-        raise UserError("no run among these has a draft: there is nothing to count")
+        raise UserError("record.no_drafts_among")
     counted = (
         ("entropy: mismatches that pass the gate", _gates),
         ("entropy: great doubt that the top-3 sum takes for none", _flat),

@@ -67,7 +67,7 @@ def replay(trace: Trace, config: DecodeConfig) -> list[ReplayedRound]:
         try:
             judgement = recorded.judge(config)
         except MissingEvidence as error:
-            raise ConfigError(f"{error}: run the prompt again under this rule") from None
+            raise ConfigError("record.lacks_evidence", reason=error) from None
         before = Judgement(recorded.verdicts)
         # Both begin with the same tokens, and a text that ended among those ends there again.
         alike = min(before.kept, judgement.kept)

@@ -11,6 +11,7 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, TypeVar
 
 from explorer.config import DecodeConfig
+from explorer.messages import Message
 from explorer.trace import Baseline, Prompt, Provenance, Round
 
 if TYPE_CHECKING:
@@ -160,7 +161,7 @@ class Backend:
             self._pair, self._name = load_pair(name, progress=progress), name
             for card in self._pair.cards.values():
                 if warning := card.warning(self._pair.fingerprints):
-                    progress(f"Warning: {warning}.")
+                    progress(Message("progress.warning", {"reason": warning}))
         return self._pair
 
 

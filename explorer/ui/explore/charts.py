@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from explorer.analysis.calibration import calibration, predictions
 from explorer.trace import Trace
-from explorer.ui.messages import words
+from explorer.ui.messages import visitors_texts
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -35,7 +35,7 @@ def figure(trace: Trace) -> Figure:
     """
     from plotly.subplots import make_subplots
 
-    labels = words().CHARTS
+    labels = visitors_texts().CHARTS
     panels = {"seconds": _seconds, "entropies": _entropies}
     if any(round_.blocks for round_ in trace.rounds):
         panels |= {"lengths": _lengths, "calibration": _calibration}
@@ -62,7 +62,7 @@ def figure(trace: Trace) -> Figure:
 def _seconds(made: Figure, at: dict[str, int], trace: Trace) -> None:
     from plotly.graph_objects import Bar
 
-    texts = words()
+    texts = visitors_texts()
     for phase, colour in PHASES.items():
         seconds = [getattr(round_.seconds, phase) for round_ in trace.rounds]
         if any(seconds):
@@ -74,7 +74,7 @@ def _seconds(made: Figure, at: dict[str, int], trace: Trace) -> None:
 def _entropies(made: Figure, at: dict[str, int], trace: Trace) -> None:
     from plotly.graph_objects import Scatter
 
-    texts = words()
+    texts = visitors_texts()
     labels = texts.CHARTS
     for verdict, (colour, symbol) in MARKS.items():
         found = [
@@ -106,7 +106,7 @@ def _entropies(made: Figure, at: dict[str, int], trace: Trace) -> None:
 def _lengths(made: Figure, at: dict[str, int], trace: Trace) -> None:
     from plotly.graph_objects import Bar
 
-    labels = words().CHARTS
+    labels = visitors_texts().CHARTS
     kept = [round_.kept for round_ in trace.rounds]
     lost = [len(round_.drafted) - round_.kept for round_ in trace.rounds]
     for name, counts, colour in (("kept", kept, "#2f8f83"), ("not_kept", lost, "#dfb39b")):
@@ -119,7 +119,7 @@ def _calibration(made: Figure, at: dict[str, int], trace: Trace) -> None:
     """A disc per bin of PACER's scores; its area says how many tokens, and on the diagonal predictions hold."""
     from plotly.graph_objects import Scatter
 
-    labels = words().CHARTS
+    labels = visitors_texts().CHARTS
     bins = calibration(*predictions(trace.rounds))
     most = max((part.count for part in bins), default=1)
     made.add_trace(
