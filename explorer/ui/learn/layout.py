@@ -1,6 +1,7 @@
 """The Learn tab. It has no parts of its own: while it is chosen, the view of Explore stays and a lesson stands beside it.
 
-The steps are in explorer/ui/web/learn/lesson_steps.js, the panel in explorer/ui/web/learn/lesson_panel.js, what it says in texts_learn.py.
+The steps are in explorer/ui/web/learn/lesson_steps.js, the panel in explorer/ui/web/learn/lesson_panel.js, what it says in lesson.py of
+explorer/ui/catalogue/en and ko.
 """
 
 from __future__ import annotations
