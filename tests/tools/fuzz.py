@@ -107,7 +107,7 @@ def swapped(data: Any, rng: random.Random) -> Any:
 
 # What reads from outside ---------------------------------------------------------------------------------------------
 
-Case = Callable[[random.Random], None]  # raises UserError (or gr.Error) where the input is refused
+Case = Callable[[random.Random], None]  # raises UserError or PageRefusal where the input is refused
 
 
 @contextmanager
@@ -297,6 +297,10 @@ def kinds() -> Iterator[dict[str, Case]]:
         yield {name: _refusing(reader, gr.Error) for name, reader in readers.items()}
 
 
+class PageRefusal(Exception):
+    """The page refuses an input."""
+
+
 def _refusing(reader: Case, error: type[Exception]) -> Case:
     """The page refuses with Gradio's error: one kind of refusal for the tally."""
 
@@ -304,7 +308,7 @@ def _refusing(reader: Case, error: type[Exception]) -> Case:
         try:
             reader(rng)
         except error as refused:
-            raise UserError(str(refused)) from None
+            raise PageRefusal(str(refused)) from None
 
     return case
 
@@ -317,7 +321,7 @@ def tried(case: Case, count: int, seed: int) -> Tally:
         try:
             case(random.Random(number))
             tally.accepted += 1
-        except UserError:
+        except (UserError, PageRefusal):
             tally.refused += 1
         except BaseException as error:
             error.add_note(f"input of seed {number}")

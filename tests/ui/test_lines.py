@@ -181,7 +181,7 @@ def test_a_row_stays_small():
 def test_the_header_carries_the_settings_and_their_notes():
     head = json.loads(module.header("ab", "pair", "Pair", "go", DecodeConfig(window=9, draft_length=8)))
     assert (head["run"], head["recorded"], head["config"]["theta"], head["config"]["window"]) == ("ab", False, 0.05, 9)
-    assert "nothing can be deferred" in head["notes"][0]
+    assert head["notes"] == [{"code": "note.window_too_long", "values": {"window": 9, "longest": 8}}]
 
 
 def read_trace(trace):
