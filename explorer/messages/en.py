@@ -36,6 +36,10 @@ MESSAGES = {
     "conflict.sweep_phrase_drafter": "many settings at once share rounds, so none may depend on earlier ones as the drafter model+phrases does",
     "conflict.replay_rule": "a replay judges recorded drafts again: its rule must be exact or a loose one",
     "conflict.sweep_pearl": "many settings at once share rounds, so none may depend on earlier ones as schedule pearl does",
+    # Tables in the documents (explorer/bench/tables.py).
+    "table.unknown": "there is no table {name}: there are {known}",
+    "table.not_made": "the table {name} cannot be made: {error}",
+    "table.judgements": "{count} tokens to judge, and docs/figures/judged.json judges {known}",
     "training.other_settings": "{folder} was begun with other settings or weights ({file}): use the same or another folder",
     "training.no_collection": "{folder} holds no settings.json: it is not the folder of a collection. Run the step collect (or generate) first",
     "training.settings_damaged": "{file} is damaged ({reason}): delete it, and collect again with the same settings",

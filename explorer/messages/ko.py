@@ -36,6 +36,10 @@ MESSAGES = {
     "conflict.sweep_phrase_drafter": "여러 설정은 라운드를 함께 쓰므로 앞선 라운드에 따라 달라지면 안 되는데, 초안 생성기 model+phrases는 달라집니다",
     "conflict.replay_rule": "기록된 초안을 다시 판정하므로 규칙은 exact나 느슨한 규칙이어야 합니다",
     "conflict.sweep_pearl": "여러 설정은 라운드를 함께 쓰므로 앞선 라운드에 따라 달라지면 안 되는데, 진행 방식 pearl은 달라집니다",
+    # 문서의 표 (explorer/bench/tables.py).
+    "table.unknown": "{name}(이)라는 표는 없습니다. 있는 표: {known}",
+    "table.not_made": "표 {name}을(를) 만들 수 없습니다: {error}",
+    "table.judgements": "판정할 토큰은 {count}개인데 docs/figures/judged.json의 판정은 {known}개입니다",
     "training.other_settings": "{folder}: 다른 설정이나 가중치로 시작한 폴더입니다({file}). 같은 설정을 쓰거나 다른 폴더를 지정하세요",
     "training.no_collection": "{folder}: settings.json이 없습니다. 수집 폴더가 아닙니다. 먼저 collect(또는 generate) 단계를 실행하세요",
     "training.settings_damaged": "{file}: 파일이 손상되었습니다({reason}). 삭제하고 같은 설정으로 다시 수집하세요",

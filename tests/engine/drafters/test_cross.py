@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from pairs import OraclePair
 from rounds import grid_rounds, ids_of_rounds
 
-from explorer.bench.rows import THEIR_ASSISTED, THEIR_PLAIN, row_name, their_rows
+from explorer.bench.measured import row_name
+from explorer.bench.rows import THEIR_ASSISTED, THEIR_PLAIN, their_rows
 from explorer.config import ConfigError, DecodeConfig
 from explorer.engine.decode import decode
 from explorer.engine.drafters.cross import (
