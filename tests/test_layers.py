@@ -111,6 +111,16 @@ def test_the_engine_stands_on_its_models():
             assert rank(name) <= rank(module), f"{module} imports {name}"
 
 
+def test_trainings_share_what_is_common_and_nothing_else():
+    """pacer, distill and judge each use training/common, which uses none of them: whoever reads one need not read another."""
+    for module in MODULES:
+        if module.startswith("explorer.training.") and module.count(".") > 2:
+            room = ".".join(module.split(".")[:3])
+            others = {name for name in own_imports(module) if name.startswith("explorer.training.")}
+            beyond = {name for name in others if not name.startswith((f"{room}.", "explorer.training.common."))}
+            assert not beyond, f"{module} imports {beyond}"
+
+
 def functions(path: Path):
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):

@@ -147,20 +147,15 @@ def _add_training(
 def main(args: argparse.Namespace) -> int:
     """Run one step; raises UserError."""
     import torch
-    from transformers import AutoModelForCausalLM
 
     from explorer.engine.drafters.eagle import is_head
+    from explorer.engine.models import loading
     from explorer.training.common.collection import shard_paths
 
     torch.set_num_threads(args.threads)
     folder = args.target or embedded_target()
-    attention = "grouped" if args.step == "generate" else "sdpa"
-    dtype = torch.bfloat16 if args.step == "generate" else torch.float32
-    if args.step == "generate":
-        from explorer.training.distill import generate  # noqa: F401  registers the grouped attention
-    target = AutoModelForCausalLM.from_pretrained(
-        folder, dtype=dtype, attn_implementation=attention, trust_remote_code=False
-    ).eval()
+    dtype = "bfloat16" if args.step == "generate" else "float32"
+    target = loading.read_model(folder, loading.placement("cpu", dtype)).eval()
     if args.step == "generate":
         _generate(args, target, folder)
         return 0
@@ -175,11 +170,11 @@ def main(args: argparse.Namespace) -> int:
 
 
 def _generate(args: argparse.Namespace, target, folder: Path) -> None:
-    from transformers import AutoTokenizer
+    from explorer.engine.models import loading
+    from explorer.training.distill.generate import generate  # and with it the attention of the next line
 
-    from explorer.training.distill.generate import generate
-
-    tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
+    target.set_attn_implementation("grouped")
+    tokenizer = loading.read_tokenizer(folder)
     settings = args.rows, args.max_new_tokens, args.seed, args.exclude
     show(generate(target, tokenizer, args.data, args.shards, *settings), "shards")
 

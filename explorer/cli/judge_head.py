@@ -6,7 +6,6 @@ training, and what the rule does to answers.
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,8 +16,8 @@ from explorer.prompts import CHECKABLE, EXAMPLES, HELD_OUT
 
 if TYPE_CHECKING:
     from explorer.engine.pair import Pair
-    from explorer.training.judge.data import Rows
-    from explorer.training.judge.labels import Drafter
+    from explorer.training.judge.data import MismatchTable
+    from explorer.training.judge.labels import NamedDraft
 
 RUNS = Path("runs/judge-head")
 
@@ -137,10 +136,9 @@ def _train(args: argparse.Namespace) -> None:
     settings = read_settings(args.data)
     test, validation, training = _split(args)
     recipe = JudgeRecipe(args.folds, args.recall, args.seed)
-    fit = train(training, validation, recipe)
-    mine = next(
-        one for one in judged(fit.head, test, thresholds(fit.head, validation, recipe.recall)) if one.name == HEAD
-    )
+    fit = show(train(training, validation, recipe), "fits")
+    limits = thresholds(fit.head, validation, recipe.recall)
+    mine = next(way for way in judged(fit.head, test, limits) if way.name == HEAD)
     data = {"prompts_seed": settings["seed"], "training_important": int(training.important.sum())}
     for name, rows in (("training", training), ("validation", validation), ("test", test)):
         data |= {name: len(rows), f"{name}_prompts": rows.prompts}
@@ -171,7 +169,7 @@ def _evaluate(args: argparse.Namespace) -> None:
     from explorer.engine.models.registry import default_pair
     from explorer.engine.verification.judge_head import read_judge_head
     from explorer.prompts import read_prompts
-    from explorer.training.judge.data import read_folder, rows_of
+    from explorer.training.judge.data import read_folder, table_of
     from explorer.training.judge.evaluate import (
         answers,
         answers_table,
@@ -185,7 +183,7 @@ def _evaluate(args: argparse.Namespace) -> None:
     head, card = read_judge_head(args.head)
     test, validation, _ = _split(args)
     limits = thresholds(head, validation, card.recipe["recall"])
-    sets = {"held-out prompts": test} | ({args.others.name: rows_of(read_folder(args.others))} if args.others else {})
+    sets = {"held-out prompts": test} | ({args.others.name: table_of(read_folder(args.others))} if args.others else {})
     for name, rows in sets.items():
         print(f"{name}: {describe(rows)}\n\n{table(judged(head, rows, limits))}\n")
     if not args.answers:
@@ -193,21 +191,17 @@ def _evaluate(args: argparse.Namespace) -> None:
     pair = load_pair(args.pair or default_pair(args.device), args.device).with_judge_head(args.head)
     base = DecodeConfig(draft_length=args.draft_length, max_new_tokens=args.max_new_tokens)
     points, items = rule_points(base, limits), [item for item in read_prompts(args.answers) if item.answer]
-    passes = 0
-    for figures in answers(pair, items, points):
-        if figures is None:
-            passes += 1
-            print(f"\r{passes} target passes", end="", file=sys.stderr)
+    figures = show(answers(pair, items, points), "prompts")
     settings = ", ".join(f"{name} {value:.4g}" for name, value in limits.items())
     print(
-        f"\n{pair.name}, {args.answers.name}, K = {args.draft_length}, at most {args.max_new_tokens} tokens; thresholds: {settings}\n"
+        f"{pair.name}, {args.answers.name}, K = {args.draft_length}, at most {args.max_new_tokens} tokens; thresholds: {settings}\n"
     )
     print(answers_table(list(points), figures))
 
 
-def _split(args: argparse.Namespace) -> tuple[Rows, Rows, Rows]:
+def _split(args: argparse.Namespace) -> tuple[MismatchTable, MismatchTable, MismatchTable]:
     """Test, validation and training mismatches: of other prompts each. Raises UserError where there are too few shards."""
-    from explorer.training.judge.data import read_folder, rows_of
+    from explorer.training.judge.data import read_folder, table_of
 
     read = read_folder(args.data)
     first, second = args.held_out, args.held_out + args.validation
@@ -216,25 +210,25 @@ def _split(args: argparse.Namespace) -> tuple[Rows, Rows, Rows]:
             f"{args.data} holds {len(read)} shards: of these at least one is for the figures, one for the threshold and one for "
             "training (--held-out, --validation)"
         )
-    return rows_of(read[:first]), rows_of(read[first:second]), rows_of(read[second:])
+    return table_of(read[:first]), table_of(read[first:second]), table_of(read[second:])
 
 
-def load(args: argparse.Namespace) -> tuple[Pair, list[Drafter]]:
+def load(args: argparse.Namespace) -> tuple[Pair, list[NamedDraft]]:
     """The pair whose target is to have a head, and all drafts that may say something else. Raises UserErrors."""
     from explorer.engine.load_pair import load_pair
     from explorer.engine.models import loading
     from explorer.engine.models.registry import default_pair, find_pair
     from explorer.engine.pair import lay_out
-    from explorer.training.judge.labels import Drafter
-    from explorer.training.pacer.models import read_draft
+    from explorer.training.common.drafts import read_draft
+    from explorer.training.judge.labels import NamedDraft
 
     name = args.pair or default_pair(args.device)
     pair = load_pair(name, args.device)
-    drafters, where = [Drafter.of(pair)], loading.placement(args.device, None)
+    drafters, where = [NamedDraft.of(pair)], loading.placement(args.device, None)
     for other in args.drafts:
         known = find_pair(other)
         if known.target != find_pair(name).target or known.cross_tokenizer:
             raise UserError(f"{other} has another target or vocabulary than {name}: its draft cannot be judged beside")
         draft = lay_out(read_draft(known, where), pair.vocab_size, "quantized" if where.packed else None)
-        drafters.append(Drafter(known.name, draft, None))
+        drafters.append(NamedDraft(known.name, draft, None))
     return pair, drafters

@@ -1,5 +1,5 @@
 """`python -m explorer pacer`: PACER's pre-verification layer for a pair. collect: rounds of draft and target; train: a layer
-that predicts which drafted tokens will be kept; evaluate: how well it does, and the thresholds to run it with.
+that predicts which drafted tokens will be accepted; evaluate: how well it does, and the thresholds to run it with.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ def _add_recipe(train: argparse.ArgumentParser) -> None:
     )
     train.add_argument(
         "--negative-weight", type=within(float, 0, 1e6, above=True), default=1.0, metavar="X",
-        help="of tokens that are not kept; kept ones weigh 1 (default: %(default)s)",
+        help="of rejected tokens; accepted ones weigh 1 (default: %(default)s)",
     )  # fmt: skip
     train.add_argument(
         "--seed", type=knob_number("seed"), default=1, metavar="N", help="of weights and order (default: %(default)s)"
@@ -206,11 +206,12 @@ def _train(args: argparse.Namespace, name: str) -> None:
     from explorer.engine.drafters.pacer.layer import PreVerificationLayer
     from explorer.engine.models import loading
     from explorer.engine.models.registry import find_pair
+    from explorer.training.common.drafts import read_draft
+    from explorer.training.common.progress import finish
     from explorer.training.common.training_log import read_log
     from explorer.training.pacer.branches import recompute_states
     from explorer.training.pacer.data import read_folder
     from explorer.training.pacer.evaluate import calibrations
-    from explorer.training.pacer.models import read_draft
     from explorer.training.pacer.report import report
     from explorer.training.pacer.train import LayerRecipe, train
 
@@ -225,7 +226,8 @@ def _train(args: argparse.Namespace, name: str) -> None:
     layer = PreVerificationLayer.beside(draft, recipe.seed, position=args.position, probability=args.probability)
     del draft
     stop_ids = frozenset(settings["stop_ids"])
-    metrics = show(train(layer, texts, held_out, stop_ids, args.work, recipe, accelerator), "epochs")
+    steps = train(layer, texts, held_out, stop_ids, args.work, recipe, accelerator)
+    metrics = show(steps, "epochs") if accelerator.is_main_process else finish(steps)
     if accelerator.is_main_process:
         data = {"texts": len(texts), "rows": sum(len(text.choices) for text in texts), "seed": settings["seed"]}
         data |= {"held_out_texts": len(held_out), "max_new_tokens": settings["max_new"]}

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from tqdm import tqdm
 
 Result = TypeVar("Result")
-FORMAT = "{l_bar}{bar}| {n:.4g}/{total:.4g}{unit} [{elapsed}<{remaining}]"
+LARGE = 1000  # from this total on progress is shown in whole units
 
 
 def show(steps: Generator[Any, None, Result], unit: str) -> Result:
@@ -42,8 +42,10 @@ def _bar(first: Progress, unit: str) -> tqdm:
     """A bar that counts from the first progress on: what a resumed run found done says nothing about its pace."""
     from tqdm import tqdm
 
+    number = ",.0f" if first.total >= LARGE else ".4g"
+    count = f"{{n:{number}}}/{{total:{number}}} {unit}"
     return tqdm(
-        initial=first.done, total=first.total, unit=f" {unit}", bar_format=FORMAT,
+        initial=first.done, total=first.total, bar_format=f"{{l_bar}}{{bar}}| {count} [{{elapsed}}<{{remaining}}]",
         miniters=0, disable=not sys.stderr.isatty(),
     )  # fmt: skip
 

@@ -1,5 +1,6 @@
 """The page in a real browser: one browser for the session, one server per backend, and a page that fails on any error."""
 
+import itertools
 import json
 import os
 from contextlib import ExitStack
@@ -7,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from scripted import STORY, Script, ScriptedBackend, make_trace
-from serving import served
+from serving import PAGE_PATIENCE, served
 
 from explorer.ui.recordings import recordings
 
@@ -22,7 +23,6 @@ SETTLED = """() => new Promise((done) => {
   };
   requestAnimationFrame(look);
 })"""
-TIMEOUT = 60_000  # ms; how long a slow machine may take, not how long it should
 
 
 @pytest.fixture(scope="session")
@@ -126,7 +126,7 @@ SCREEN = {"viewport": {"width": 1366, "height": 900}}
 
 def open_page(context, watch: Watch, url: str, ready=READY):
     """A page at an address, when it has everything on show and stands still."""
-    context.set_default_timeout(TIMEOUT)
+    context.set_default_timeout(PAGE_PATIENCE)
     page = context.new_page()
     watch.over(page)
     page.goto(url)
@@ -195,6 +195,28 @@ def look(pages_of_module):
     """
     yield pages_of_module
     pages_of_module.watch.check()
+
+
+@pytest.fixture(scope="module")
+def budgets():
+    return itertools.count(33)
+
+
+@pytest.fixture
+def at_start(recorded, look, budgets):
+    """The page of the recorded runs that the tests of a module share, as it opens: a place of the first run, with that run's own settings.
+
+    By a link that has a budget of its own, which none of them looks at: when that is on show, so is all that the link asks for.
+    """
+    page, budget = look(recorded), next(budgets)
+    page.keyboard.press("Escape")
+    page.evaluate("link => { location.hash = link }", f"#v=1&run=a&round=1&position=2&max_new_tokens={budget}")
+    page.wait_for_function(
+        "value => document.querySelector('#knob-max_new_tokens input[type=number]').value === value", arg=str(budget)
+    )
+    page.wait_for_selector(".whatif", state="hidden")
+    assert page.inner_text(".scrub-label") == "Round 1 of 6"
+    return page
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 from accessibility import violations
-from scripted import STORY, Script, ScriptedBackend, Step
+from scripted import STORY, Script, Step
 
 pytestmark = pytest.mark.browser
 
@@ -81,9 +81,9 @@ def test_a_refusal_names_the_side(story, visit):
     page.wait_for_selector("text=B: Window W must be at least 1")
 
 
-def test_stop_keeps_what_is_there(serve, visit):
+def test_stop_keeps_what_is_there(tell, visit):
     gate = threading.Semaphore(30)
-    page = open_compare(visit(serve(ScriptedBackend(Script(STORY.rounds, gate)))))
+    page = open_compare(visit(tell(Script(STORY.rounds, gate))))
     page.fill("#compare-prompt textarea", "go")
     page.click("#compare-run")
     page.wait_for_selector(".compare-strip .tok")
@@ -93,9 +93,9 @@ def test_stop_keeps_what_is_there(serve, visit):
     assert page.locator(".compare-strip .tok").count() > 0
 
 
-def test_hostile_text_is_shown_as_text(serve, visit):
+def test_hostile_text_is_shown_as_text(tell, visit):
     rounds = [([Step(text, " other", 0.3), Step(" a"), Step(" b"), Step(" c"), Step(" d")], text) for text in HOSTILE]
-    page = open_compare(visit(serve(ScriptedBackend(Script(rounds)))))
+    page = open_compare(visit(tell(Script(rounds))))
     compare(page, prompt=HOSTILE[0])
     assert page.evaluate("window.hacked") is None
     assert HOSTILE[0] in page.evaluate("document.querySelectorAll('.compare-strip')[2].textContent")

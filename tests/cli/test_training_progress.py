@@ -49,6 +49,12 @@ def test_a_share_of_a_unit_moves_the_bar(monkeypatch):
     assert "0.05/3 epochs" in terminal.getvalue()
 
 
+def test_many_tokens_are_written_out(monkeypatch):
+    monkeypatch.setattr("sys.stderr", terminal := Terminal())
+    show(iter([Progress(1_234_567, 4_000_000)]), "tokens")
+    assert "1,234,567/4,000,000 tokens" in terminal.getvalue()
+
+
 def test_the_bar_is_closed_where_work_fails(monkeypatch):
     def failing():
         yield Progress(1, 2)

@@ -11,6 +11,7 @@ import pytest
 from gradio.exceptions import ServerFailedToStartError
 
 PATIENCE = 180.0  # seconds that a busy machine may take for one answer, not what it should take
+PAGE_PATIENCE = 60_000.0  # milliseconds, of a browser
 PORTS = 20_000 + 100 * os.getpid() % 12_000  # the first that is tried: test processes beside each other do not meet
 
 

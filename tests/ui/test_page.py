@@ -1,5 +1,6 @@
 """The page builds, keeps to itself, and opens before the models."""
 
+import inspect
 import os
 import socket
 import subprocess
@@ -35,6 +36,8 @@ def test_runs_share_one_queue_with_a_limit(page):
         len(model) == 6
     )  # Run, a rerun of the run on show, the endpoint, a comparison, a sweep, a point of it measured
     assert {fn.concurrency_limit for fn in model} == {1}
+    streams = [fn for fn in model if fn.api_name != "run"]
+    assert all(inspect.isgeneratorfunction(fn.fn) for fn in streams), "else Gradio takes what it returns for a value"
 
 
 def test_no_text_of_the_page_is_a_template_for_model_text(page):

@@ -17,14 +17,14 @@ from torch.nn.utils.rnn import pad_sequence
 
 from explorer.engine.drafters.eagle import Eagle3Head, taps_of
 from explorer.training.common.collection import save_shard
-from explorer.training.distill.data import Sequence, read_shard
+from explorer.training.distill.data import StoredAnswer, read_shard
 
 
 @dataclass
 class TappedText:
     """One stored sequence with the target's tapped states at every token but the last."""
 
-    sequence: Sequence
+    sequence: StoredAnswer
     tapped: Tensor  # [n - 1, 3d], bfloat16
 
     @property

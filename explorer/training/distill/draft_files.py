@@ -78,6 +78,8 @@ python -m explorer distill generate  # --shards 0:2, the held-out ones, and thos
 
 {figures.markdown}
 
+`report.svg` shows loss and agreement over the last run, and the acceptance rate by draft position.
+
 ## Licence
 Apache-2.0. The layers start from, and were trained on the output of, SmolLM2-135M-Instruct by Hugging Face (Apache-2.0).
 """

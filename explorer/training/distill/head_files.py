@@ -15,7 +15,7 @@ from explorer.training.distill.draft_files import sha256
 from explorer.training.distill.evaluate import Figures
 
 VOCABULARY = 8192  # tokens the head can draft: those the target used or considered most
-LINEAR_ROWS = 60_000  # entries behind the linear start
+LINEAR_ROWS = 60_000  # entries that the linear start is fitted on
 RIDGE = 1e-3
 SELF_HEADS = 5 / 9  # share of the heads that start by looking at their own entry, where the new token comes in
 SHARPNESS = 4.0  # by which the score of the own entry starts above that of the one before
@@ -144,6 +144,8 @@ python -m explorer distill generate  # --shards, the held-out ones from 0 on, an
 ```
 
 {figures.markdown}
+
+`report.svg` shows loss and agreement over the last run, and the acceptance rate by draft position.
 
 ## Licence
 Apache-2.0. The weights start from, and were trained on the output of, SmolLM2-135M-Instruct by Hugging Face (Apache-2.0).

@@ -13,7 +13,7 @@ from explorer.training.common.checkpoint import resume, write_checkpoint
 from explorer.training.common.collection import shard_number
 from explorer.training.common.progress import LogLine, Progress
 from explorer.training.common.schedule import warm_cosine
-from explorer.training.distill.data import AnswerBatch, Sequence, collate, read_shard
+from explorer.training.distill.data import AnswerBatch, StoredAnswer, collate, read_shard
 from explorer.training.distill.evaluate import agreement, matches
 from explorer.training.distill.token_loop import START, read_tokens
 
@@ -93,7 +93,7 @@ def rate_at(done: float, recipe: DraftRecipe) -> float:
 
 
 def train(
-    draft, paths: list[Path], held_out: list[Sequence], folder: Path, recipe: DraftRecipe, save_every: int = 400
+    draft, paths: list[Path], held_out: list[StoredAnswer], folder: Path, recipe: DraftRecipe, save_every: int = 400
 ) -> Generator[Progress | LogLine, None, dict]:
     """Train `draft` in place until the recipe's tokens are read, from `folder`'s checkpoint if there is one; returns counters.
 
@@ -113,7 +113,7 @@ def train(
         draft.load_state_dict(saved["draft"], strict=False)
         optimizer.load_state_dict(saved["optimizer"])
 
-    def step(group: list[Sequence], done: float) -> float:
+    def step(group: list[StoredAnswer], done: float) -> float:
         nonlocal stage
         batch, stage = collate(group), 1 if done < recipe.regression else 2
         with torch.autocast("cpu", torch.bfloat16):
@@ -123,8 +123,8 @@ def train(
         optimizer.zero_grad()
         loss.backward()
         torch.nn.utils.clip_grad_norm_(parameters, 1.0)
-        for one in optimizer.param_groups:
-            one["lr"] = rate_at(done, recipe)
+        for parameter_group in optimizer.param_groups:
+            parameter_group["lr"] = rate_at(done, recipe)
         optimizer.step()
         return loss.item()
 

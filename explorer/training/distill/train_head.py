@@ -79,6 +79,18 @@ def optimizers_of(head: Eagle3Head) -> list[torch.optim.Optimizer]:
     ]
 
 
+def descend(head: Eagle3Head, optimizers: list[torch.optim.Optimizer], loss: Tensor, rate: float) -> None:
+    """One step down the gradient of a loss, every group of parameters with its share of the rate."""
+    for optimizer in optimizers:
+        optimizer.zero_grad()
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_([p for p in head.parameters() if p.requires_grad], 1.0)
+    for optimizer in optimizers:
+        for group in optimizer.param_groups:
+            group["lr"] = rate * group["scale"]
+        optimizer.step()
+
+
 def blurred(states: Tensor, noise: float, generator: torch.Generator) -> Tensor:
     """States [B, n, d] plus a share of the difference of two others: noise that spreads as the states themselves do.
 
@@ -130,14 +142,7 @@ def train(
             unroll(head, embedding, batch, 1 if done < recipe.alone else recipe.chain, right)
         # Every draft that is reached counts the same, however far down its chain it is.
         loss = sum(part.sum() for part in losses) / len(losses[0])
-        for optimizer in optimizers:
-            optimizer.zero_grad()
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_([p for p in head.parameters() if p.requires_grad], 1.0)
-        for optimizer in optimizers:
-            for one in optimizer.param_groups:
-                one["lr"] = warm_cosine(done, recipe.rate, 0.03, 0.02) * one["scale"]
-            optimizer.step()
+        descend(head, optimizers, loss, warm_cosine(done, recipe.rate, 0.03, 0.02))
         return loss.item()
 
     def figures() -> dict:
@@ -158,8 +163,8 @@ def evaluate(head: Eagle3Head, target, texts: list[TappedText], length: int) -> 
     """Agreement over all answer tokens, and rounds of `length` drafted tokens over the greedy answers."""
     found = depths(head, target, texts, length)
     tokens = sum(map(len, found))
-    agreement = sum(depth > 0 for one in found for depth in one) / tokens
-    greedy = [one for one, text in zip(found, texts, strict=True) if text.sequence.is_greedy]
+    agreement = sum(depth > 0 for of_text in found for depth in of_text) / tokens
+    greedy = [of_text for of_text, text in zip(found, texts, strict=True) if text.sequence.is_greedy]
     return Figures(tokens, agreement, *rounds_of(greedy, length))
 
 

@@ -22,7 +22,7 @@ drafted token has been read. The bias is set so that 0.5 is the threshold chosen
 ## How it was made
 - Labels by outcome, as AutoJudge makes them (arXiv 2504.20039): on prompts that plain greedy decoding answers rightly, wherever a draft
   that reads the target's greedy text says something else, that one token is replaced and the target goes on greedily. The
-  mismatch is important if the answer is then no longer right. Mismatches behind a settled answer are left out.
+  mismatch is important if the answer is then no longer right. Mismatches after a settled answer are left out.
 - Prompts: filled from templates with checkable answers (explorer/training/judge/prompts.py, seed {prompts_seed:g}); those close to the checkable, held-out or
   example prompts of this repository were dropped. Drafts: those of these pairs.
 - Target while it was asked: {dtype}; weights {target}.
@@ -40,7 +40,7 @@ python -m explorer judge-head evaluate --head assets/weights/judges/{name} --oth
 ## Figures
 On {test:g} mismatches of {test_prompts:g} other prompts from the same templates: AUC {test_auc:.3f}; at the threshold {test_recall:.1%} of the important ones are
 refused and {test_accepted:.1%} of the unimportant ones kept. Expect less on other prompts, and see docs/comparators.md, where the same is
-measured on prompts that were written by hand.
+measured on prompts that were written by hand. `report.svg` shows how the decay was chosen and how the scores divide these mismatches.
 
 ## Licence
 Apache-2.0. Trained on the states and the output of SmolLM2-135M-Instruct by Hugging Face (Apache-2.0).

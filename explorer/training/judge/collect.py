@@ -14,14 +14,14 @@ from explorer.engine.pair import Pair
 from explorer.prompts import PromptItem
 from explorer.training.common.collection import pin_settings, shard_path
 from explorer.training.common.progress import Progress
-from explorer.training.distill.prompts import Exclusion
+from explorer.training.common.prompts import Exclusion
 from explorer.training.judge.data import LabelledShard, write_shard
-from explorer.training.judge.labels import Drafter, label
+from explorer.training.judge.labels import NamedDraft, label
 from explorer.training.judge.prompts import checkable_prompts
 
 
 def collect(
-    pair: Pair, drafters: Sequence[Drafter], folder: Path, shards: range, settings: dict, exclude: list[Path],
+    pair: Pair, drafters: Sequence[NamedDraft], folder: Path, shards: range, settings: dict, exclude: list[Path],
     given: Sequence[PromptItem] | None = None,
 ) -> Iterator[Progress | str]:  # fmt: skip
     """Write the missing shards: yields how many are there, and a line for each one written. settings: rows (prompts a shard), max_new and seed; given: prompts to label in place
@@ -45,7 +45,7 @@ def collect(
             yield Progress(index - shards.start + 1, len(shards))
 
 
-def label_all(pair: Pair, drafters: Sequence[Drafter], items: Sequence[PromptItem], longest: int) -> LabelledShard:
+def label_all(pair: Pair, drafters: Sequence[NamedDraft], items: Sequence[PromptItem], longest: int) -> LabelledShard:
     """The labelled mismatches of some prompts; longest: tokens of an answer."""
     texts, states, settled = [], [torch.empty(0, pair.target.width)], 0
     with torch.device(pair.target.device):
@@ -67,7 +67,7 @@ def describe(shard: LabelledShard) -> str:
     )
 
 
-def provenance(pair: Pair, drafters: Sequence[Drafter]) -> dict:
+def provenance(pair: Pair, drafters: Sequence[NamedDraft]) -> dict:
     """What the labels and states belong to."""
     return {
         "pair": pair.name,

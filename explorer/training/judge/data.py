@@ -80,7 +80,7 @@ def read_folder(folder: Path) -> list[LabelledShard]:
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class MismatchTable:
     """Mismatches as a table: what training and evaluation work on."""
 
     states: Tensor  # [n, d]
@@ -97,11 +97,11 @@ class Rows:
         return len(self.groups.unique())
 
 
-def rows_of(shards: Sequence[LabelledShard]) -> Rows:
+def table_of(shards: Sequence[LabelledShard]) -> MismatchTable:
     """All mismatches of some shards; prompts are numbered through."""
     texts = [text for shard in shards for text in shard.texts]
     mismatches = tuple(mismatch for text in texts for mismatch in text.mismatches)
-    return Rows(
+    return MismatchTable(
         states=torch.cat([shard.states for shard in shards]),
         important=torch.tensor([mismatch.important for mismatch in mismatches], dtype=torch.bool),
         groups=torch.tensor([index for index, text in enumerate(texts) for _ in text.mismatches], dtype=torch.long),

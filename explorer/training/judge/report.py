@@ -6,13 +6,13 @@ import math
 from pathlib import Path
 
 from explorer.training.common.svg_report import Chart, Series, write_report
-from explorer.training.judge.data import Rows
+from explorer.training.judge.data import MismatchTable
 from explorer.training.judge.train import Fit
 
 BINS = 20
 
 
-def report(folder: Path, fit: Fit, test: Rows) -> Path:
+def report(folder: Path, fit: Fit, test: MismatchTable) -> Path:
     """Write report.svg into the head's folder; returns its path. test: mismatches on prompts that were not trained on."""
     scores = fit.head.scores(test.states)
     series = []

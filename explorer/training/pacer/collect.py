@@ -17,12 +17,12 @@ import torch
 
 from explorer.engine.models.model import LanguageModel
 from explorer.errors import UserError
+from explorer.training.common.answers import MAX_PROMPT, answer_steps, chat_ids
 from explorer.training.common.collection import pin_settings, read_settings, shard_number, shard_path, shard_paths
 from explorer.training.common.progress import Progress
-from explorer.training.distill.generate import MAX_PROMPT, answering, chat_ids
-from explorer.training.distill.prompts import Exclusion, seed_prompts
+from explorer.training.common.prompts import Exclusion, seed_prompts
 from explorer.training.pacer.branches import draft_text, judge_branches
-from explorer.training.pacer.data import LOWEST_THETA, Text, read_shard, write_shard
+from explorer.training.pacer.data import LOWEST_THETA, DraftedText, read_shard, write_shard
 from explorer.training.pacer.models import CollectingModels
 
 
@@ -82,15 +82,15 @@ def ask(models: CollectingModels, folder: Path, shards: range, out: Path) -> Ite
 
 def _make_shard(
     models: CollectingModels, index: int, settings: dict, excluded: Exclusion
-) -> Generator[float, None, list[Text]]:
+) -> Generator[float, None, list[DraftedText]]:
     """The texts of shard `index`, yielding the share of steps done; depends on nothing but the arguments."""
     count = settings["rows"]
     prompts = islice(seed_prompts(random.Random(settings["seed"])), index * count, (index + 1) * count)
     ids = [chat_ids(models.tokenizer, prompt) for prompt in prompts if prompt not in excluded]
-    ids = sorted((one for one in ids if len(one) <= MAX_PROMPT), key=len)
+    ids = sorted((prompt for prompt in ids if len(prompt) <= MAX_PROMPT), key=len)
     vocab_size = len(models.tokenizer)
     stop, steps = models.tokenizer.eos_token_id, settings["max_new"] + len(ids)
-    writing = answering(models.target, ids, [0.0] * len(ids), settings["max_new"], stop, vocab_size=vocab_size)
+    writing = answer_steps(models.target, ids, [0.0] * len(ids), settings["max_new"], stop, vocab_size=vocab_size)
     while True:
         try:
             yield next(writing) / steps

@@ -33,7 +33,7 @@ class Costs:
 
     def verify_at(self, length: int) -> float:
         known = sorted(self.verify)
-        high = next((i for i, one in enumerate(known) if one >= length), len(known) - 1) or 1
+        high = next((i for i, at in enumerate(known) if at >= length), len(known) - 1) or 1
         a, b = known[high - 1], known[high]
         return self.verify[a] + (self.verify[b] - self.verify[a]) * (length - a) / (b - a)
 

@@ -25,13 +25,13 @@ from explorer.verdicts import judge
 
 BRANCH = 12  # tokens a branch holds after the draft's own choice
 LOWEST_THETA = (
-    0.02  # normalized; branches whose mismatch lies below were not shown to the target: no theta here keeps them
+    0.02  # normalized; branches whose mismatch lies below were not shown to the target: no theta here accepts them
 )
 LOG_VOCABULARY = 12.5  # ln V of the largest vocabularies, rounded up: top-3 entropies are never above the full one
 
 
 @dataclass
-class Text:
+class DraftedText:
     """One trunk with its branches; R answer rows, G branches in the order of the rows they leave from."""
 
     ids: Tensor  # [T] prompt and answer
@@ -40,7 +40,7 @@ class Text:
     probs: Tensor  # [R] its probability under the draft
     states: Tensor  # [R, d] the draft's final hidden state it was chosen from (after the final norm)
     entropies: Tensor  # [R, 2] the target's: normalized, top3
-    branch_ids: Tensor  # [G, BRANCH] what the draft chose after its own choice; -1 behind a stop id
+    branch_ids: Tensor  # [G, BRANCH] what the draft chose after its own choice; -1 after a stop id
     branch_probs: Tensor  # [G, BRANCH]
     branch_states: Tensor  # [G, BRANCH, d]
     branch_targets: Tensor  # [G, BRANCH] what the target would choose there; -1 where it was not asked
@@ -69,7 +69,7 @@ ROW_FIELDS = ("choices", "probs", "states", "entropies")
 BRANCH_FIELDS = ("branch_ids", "branch_probs", "branch_states", "branch_targets", "branch_entropies")
 
 
-def write_shard(path: Path, texts: list[Text]) -> None:
+def write_shard(path: Path, texts: list[DraftedText]) -> None:
     """All texts in one file, complete or not there."""
     tensors = {name: torch.cat([getattr(text, name) for text in texts]) for name in (*ROW_FIELDS, *BRANCH_FIELDS)}
     tensors["ids"] = torch.cat([text.ids for text in texts]).int()
@@ -78,7 +78,7 @@ def write_shard(path: Path, texts: list[Text]) -> None:
     save_shard(path, tensors)
 
 
-def read_shard(path: Path) -> list[Text]:
+def read_shard(path: Path) -> list[DraftedText]:
     """The texts of a shard; raises UserError where the file is not one, whole."""
     try:
         return _texts(load_file(path))
@@ -86,21 +86,21 @@ def read_shard(path: Path) -> list[Text]:
         raise damaged(path, error) from None
 
 
-def _texts(tensors: dict[str, Tensor]) -> list[Text]:
+def _texts(tensors: dict[str, Tensor]) -> list[DraftedText]:
     texts, token, row, branch = [], 0, 0, 0
     for length, prompt in zip(tensors["lengths"].tolist(), tensors["prompt_lengths"].tolist(), strict=True):
         rows = {name: tensors[name][row : row + length - prompt] for name in ROW_FIELDS}
         ids = tensors["ids"][token : token + length].long()
         leaving = int((rows["choices"] != ids[prompt:]).sum())
         branches = {name: tensors[name][branch : branch + leaving] for name in BRANCH_FIELDS}
-        texts.append(Text(ids, prompt, **rows, **branches))
+        texts.append(DraftedText(ids, prompt, **rows, **branches))
         token, row, branch = token + length, row + length - prompt, branch + leaving
     return texts
 
 
 def read_folder(
     folder: Path, held_out: int, config: DecodeConfig, training: bool = True
-) -> tuple[dict[str, Any], list[Text], list[Text]]:
+) -> tuple[dict[str, Any], list[DraftedText], list[DraftedText]]:
     """The settings of a collection, the texts of its first `held_out` shards, and all others but those of the same prompts.
 
     Raises UserError where there is too little of it (training: some beside those held out), or where it does not tell the outcome of the rule of `config`.
@@ -131,7 +131,7 @@ class SimulatedRound:
     ids: Tensor
     probs: Tensor
     states: Tensor  # [L, d]: states[i] is the one that produced ids[i], never the one it gives rise to
-    targets: Tensor  # what the target chooses there; -1 where it was not asked, behind the first mismatch only
+    targets: Tensor  # what the target chooses there; -1 where it was not asked, after the first mismatch only
     entropies: Tensor  # [L, 2]
 
     def __len__(self) -> int:
@@ -150,7 +150,7 @@ class SimulatedRound:
         return SimulatedRound(self.start, *(getattr(self, field.name)[part] for field in fields(self)[1:]))
 
 
-def draft_at(text: Text, start: int, length: int) -> SimulatedRound:
+def draft_at(text: DraftedText, start: int, length: int) -> SimulatedRound:
     """The draft of up to `length` tokens from answer row `start`: along the trunk to the first mismatch, then its branch.
 
     Shorter where the text or the branch ends first.
@@ -168,8 +168,8 @@ def draft_at(text: Text, start: int, length: int) -> SimulatedRound:
     return SimulatedRound(start, *columns)
 
 
-def kept(round_: SimulatedRound, config: DecodeConfig, stop_ids: frozenset[int] = frozenset()) -> int:
-    """How many tokens of a draft are kept under the rule of `config`, were exactly these sent to the target."""
+def accepted(round_: SimulatedRound, config: DecodeConfig, stop_ids: frozenset[int] = frozenset()) -> int:
+    """How many tokens of a draft the rule of `config` accepts, were exactly these sent to the target."""
     judgement = judge(
         round_.match.tolist(),
         round_.entropies[:, 0 if config.entropy == "normalized" else 1].tolist(),
@@ -183,15 +183,15 @@ def kept(round_: SimulatedRound, config: DecodeConfig, stop_ids: frozenset[int] 
 
 
 def walk(
-    text: Text, lengths: Iterator[int], config: DecodeConfig, stop_ids: frozenset[int]
+    text: DraftedText, lengths: Iterator[int], config: DecodeConfig, stop_ids: frozenset[int]
 ) -> Iterator[tuple[SimulatedRound, int]]:
-    """Speculative decoding of a text in rounds of the given draft lengths: each draft with how many of it were kept.
+    """Speculative decoding of a text in rounds of the given draft lengths: each draft with how many of it were accepted.
 
-    Under the loose rule a round may leave the trunk; the next one then starts behind the row where it left.
+    Under the loose rule a round may leave the trunk; the next one then starts after the row where it left.
     """
     start = 0
     while start < len(text.choices):
         round_ = draft_at(text, start, next(lengths))
-        count = kept(round_, config, stop_ids)
+        count = accepted(round_, config, stop_ids)
         yield round_, count
         start += min(count, round_.agreed) + 1

@@ -14,14 +14,14 @@ from explorer.engine.drafters.pacer.card import Choice
 from explorer.engine.drafters.pacer.layer import PreVerificationLayer
 from explorer.training.common.metrics import auc
 from explorer.training.pacer.costs import Costs
-from explorer.training.pacer.data import Text
+from explorer.training.pacer.data import DraftedText
 from explorer.training.pacer.length_replay import Replayed, comparators, grid, oracle, pacer_policy, replay, starts
 from explorer.training.pacer.train import LayerRecipe, figures_of, score_texts
 
 
 def evaluate(
     layer: PreVerificationLayer,
-    texts: list[Text],
+    texts: list[DraftedText],
     recipe: LayerRecipe,
     stop_ids: frozenset[int],
     costs: Costs,
@@ -46,7 +46,7 @@ def evaluate(
     figures = {
         "metrics": figures_of(scored, recipe),
         "offsets": offsets,
-        "calibration": [asdict(one) for one in calibration(scored.scores.tolist(), scored.labels.tolist())],
+        "calibration": [asdict(bin_) for bin_ in calibration(scored.scores.tolist(), scored.labels.tolist())],
         "costs": asdict(costs),
         "replayed": replayed,
         "choice": asdict(choice),
@@ -67,7 +67,7 @@ def compare(
     policies: dict[str, dict[str, Callable[[], LengthPolicy]]] = {}
     for name, make in comparators(longest).items():
         policies.setdefault(name.split()[0], {})[name] = make
-    settings = {describe(one): one for one in grid(config)}
+    settings = {describe(setting): setting for setting in grid(config)}
     policies["pacer"] = {name: pacer_policy(one) for name, one in settings.items()}
     if ablations:
         policies |= _ablations(settings)
@@ -155,7 +155,7 @@ def markdown(figures: dict[str, Any]) -> str:
 
 
 def calibrations(
-    layer: PreVerificationLayer, texts: list[Text], recipe: LayerRecipe, stop_ids: frozenset[int]
+    layer: PreVerificationLayer, texts: list[DraftedText], recipe: LayerRecipe, stop_ids: frozenset[int]
 ) -> dict[str, tuple[Bin, ...]]:
     """Predicted acceptance against what was accepted, for the layer and for the product of the draft's own probabilities."""
     scored = score_texts(layer, texts, recipe, stop_ids)

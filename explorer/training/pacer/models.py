@@ -12,9 +12,10 @@ from explorer.engine.models import loading
 from explorer.engine.models.fingerprint import fingerprint
 from explorer.engine.models.model import LanguageModel
 from explorer.engine.models.packed import PackedModel
-from explorer.engine.models.registry import KnownPair, find_pair, folders_of, public_name
+from explorer.engine.models.registry import find_pair, folders_of, public_name
 from explorer.engine.pair import lay_out, stop_ids_of
 from explorer.errors import UserError
+from explorer.training.common.drafts import read_draft
 
 
 @dataclass(frozen=True)
@@ -52,14 +53,6 @@ def load_models(name: str, device: str | None, dtype: str | None) -> CollectingM
         "stop_ids": sorted(stop_ids_of(target, tokenizer)),
     }
     return CollectingModels(target, draft, shared, tokenizer, provenance)
-
-
-def read_draft(known: KnownPair, where: loading.Placement) -> PreTrainedModel:
-    """The draft of a pair as transformers' modules."""
-    folders = folders_of(known)
-    if known.is_grafted:
-        return loading.graft(loading.read_model(folders["target"], where), folders["draft"])
-    return loading.read_model(folders["draft"], where)
 
 
 def on_device(models: CollectingModels) -> torch.device:

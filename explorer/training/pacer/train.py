@@ -1,4 +1,4 @@
-"""Training the layer on collected texts: rounds of many texts in a batch, weighted cross-entropy on kept or not."""
+"""Training the layer on collected texts: rounds of many texts in a batch, weighted cross-entropy on accepted or not."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from explorer.training.common.metrics import auc, auc_within, brier
 from explorer.training.common.progress import LogLine, Progress
 from explorer.training.common.schedule import warm_cosine
 from explorer.training.common.training_log import append_log, begin_log
-from explorer.training.pacer.data import SimulatedRound, Text, draft_at, kept, walk
+from explorer.training.pacer.data import DraftedText, SimulatedRound, accepted, draft_at, walk
 
 FASTER = 10  # times the rate for what does not start from the draft's own weights
 CALIBRATED = 2000  # rounds at most that the start is fitted on
@@ -43,7 +43,7 @@ class LayerRecipe:
     epochs: int = 3
     batch: int = 32  # rounds
     rate: float = 1e-4
-    negative_weight: float = 1.0  # of tokens not kept; kept ones weigh 1
+    negative_weight: float = 1.0  # of rejected tokens; accepted ones weigh 1
     seed: int = 1
     position: bool = True
     probability: bool = True
@@ -74,7 +74,7 @@ class RoundBatch:
 
     states: Tensor  # [B, L, d]
     probs: Tensor  # [B, L]
-    labels: Tensor  # [B, L] 1: kept
+    labels: Tensor  # [B, L] 1: accepted
     weight: Tensor  # [B, L]
 
     def to(self, device: torch.device) -> RoundBatch:
@@ -82,9 +82,9 @@ class RoundBatch:
 
 
 def sample_rounds(
-    texts: list[Text], recipe: LayerRecipe, stop_ids: frozenset[int], rng: random.Random
+    texts: list[DraftedText], recipe: LayerRecipe, stop_ids: frozenset[int], rng: random.Random
 ) -> list[tuple[SimulatedRound, int]]:
-    """One walk through every text: drafts of K tokens, each with how many of it the rule keeps.
+    """One walk through every text: drafts of K tokens, each with how many of it the rule accepts.
 
     Rounds start where rounds of changing lengths would, because the policy to be trained changes them.
     """
@@ -93,12 +93,12 @@ def sample_rounds(
     for text in texts:
         for walked, _ in walk(text, lengths, recipe.config, stop_ids):
             round_ = draft_at(text, walked.start, recipe.longest)
-            pairs.append((round_, kept(round_, recipe.config, stop_ids)))
+            pairs.append((round_, accepted(round_, recipe.config, stop_ids)))
     return pairs
 
 
 def collate(rounds: list[tuple[SimulatedRound, int]], recipe: LayerRecipe) -> RoundBatch:
-    """Label i says whether token i was kept, on the state that produced token i."""
+    """Label i says whether token i was accepted, on the state that produced token i."""
     cut = [min(len(round_), count + recipe.tail) for round_, count in rounds]
     size, width = max(cut), rounds[0][0].states.shape[1]
     batch = RoundBatch(
@@ -120,8 +120,8 @@ def loss_of(logits: Tensor, batch: RoundBatch) -> Tensor:
 
 def train(
     layer: PreVerificationLayer,
-    texts: list[Text],
-    held_out: list[Text],
+    texts: list[DraftedText],
+    held_out: list[DraftedText],
     stop_ids: frozenset[int],
     folder: Path,
     recipe: LayerRecipe,
@@ -173,7 +173,7 @@ class _LayerTraining:
     def __init__(
         self,
         layer: PreVerificationLayer,
-        texts: list[Text],
+        texts: list[DraftedText],
         stop_ids: frozenset[int],
         recipe: LayerRecipe,
         accelerator: Accelerator,
@@ -264,7 +264,7 @@ def calibrate(layer: PreVerificationLayer, rounds: list[tuple[SimulatedRound, in
 
 
 def _groups(
-    texts: list[Text], recipe: LayerRecipe, stop_ids: frozenset[int], epoch: int, process: int, processes: int
+    texts: list[DraftedText], recipe: LayerRecipe, stop_ids: frozenset[int], epoch: int, process: int, processes: int
 ) -> Iterator[list[tuple[SimulatedRound, int]]]:
     """The batches of one epoch that this process trains on: as many for each, in an order given by the seed."""
     rng = random.Random(recipe.seed * 1000 + epoch)
@@ -287,7 +287,7 @@ class Scored:
     scores: Tensor
     probs: Tensor  # the draft's own, of the token
     survival: Tensor  # the product of the draft's own up to the token
-    labels: Tensor  # bool: kept
+    labels: Tensor  # bool: accepted
     offsets: Tensor  # place in the round, from 0
     rounds: int = 0
 
@@ -301,25 +301,25 @@ def score_rounds(
     device = next(layer.parameters()).device
     columns: list[list[Tensor]] = [[], [], [], [], []]
     for start in range(0, len(rounds), batch):
-        one = collate(rounds[start : start + batch], recipe)
-        scores = layer(one.states.to(device), one.probs.to(device)).float().sigmoid().cpu()
-        real = one.weight > 0
+        group = collate(rounds[start : start + batch], recipe)
+        scores = layer(group.states.to(device), group.probs.to(device)).float().sigmoid().cpu()
+        real = group.weight > 0
         places = torch.arange(real.shape[1]).expand(real.shape)
-        parts = (scores, one.probs, one.probs.cumprod(1), one.labels > 0, places)
+        parts = (scores, group.probs, group.probs.cumprod(1), group.labels > 0, places)
         for column, part in zip(columns, parts):
             column.append(part[real])
     return Scored(*(torch.cat(column) for column in columns), rounds=len(rounds))
 
 
 def measure(
-    layer: PreVerificationLayer, texts: list[Text], recipe: LayerRecipe, stop_ids: frozenset[int]
+    layer: PreVerificationLayer, texts: list[DraftedText], recipe: LayerRecipe, stop_ids: frozenset[int]
 ) -> dict[str, float]:
     """Held-out figures, beside those of the draft's own probability."""
     return figures_of(score_texts(layer, texts, recipe, stop_ids), recipe)
 
 
 def score_texts(
-    layer: PreVerificationLayer, texts: list[Text], recipe: LayerRecipe, stop_ids: frozenset[int]
+    layer: PreVerificationLayer, texts: list[DraftedText], recipe: LayerRecipe, stop_ids: frozenset[int]
 ) -> Scored:
     """Predictions for one walk through the texts, always the same one."""
     return score_rounds(layer, sample_rounds(texts, recipe, stop_ids, random.Random(recipe.seed)), recipe)

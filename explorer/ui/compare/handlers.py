@@ -69,7 +69,7 @@ class CompareHandlers:
                 self._paces.remember(job.request.pair, Pace.of_run(trace))
             return run_buttons(running=False)
 
-        return stream(session, lambda job: comparison_lines(self._backend, job), finish, outputs=3)
+        yield from stream(session, lambda job: comparison_lines(self._backend, job), finish, outputs=3)
 
     def stop(self, session: CompareSession) -> Any:
         """Ask the run to end after the round it is in."""

@@ -55,7 +55,7 @@ class RunHandlers:
             in_memory = readiness_html("WARM_READY", job.request.title)
             return *idle, gr.update(value=str(own.save(folder))), in_memory
 
-        return stream(session, lambda job: run_lines(self._backend, job), finish, outputs=6)
+        yield from stream(session, lambda job: run_lines(self._backend, job), finish, outputs=6)
 
     def stop(self, session: ExploreSession) -> Any:
         """Ask the run to end after the round it is in; its rounds by then stay."""

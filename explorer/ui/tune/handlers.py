@@ -90,7 +90,7 @@ class TuneHandlers:
 
     def run(self, session: TuneSession) -> Iterator[tuple[Any, ...]]:
         """Sweep or measure, whichever was asked for last, streaming the growing text of the view."""
-        return stream(session, lambda job: work_lines(self._backend, job), self._finish, outputs=5)
+        yield from stream(session, lambda job: work_lines(self._backend, job), self._finish, outputs=5)
 
     def stop(self, session: TuneSession) -> Any:
         """Ask the work to end after the pass it is in; the prompts that are through stay."""

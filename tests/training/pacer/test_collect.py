@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from explorer.__main__ import main
+from explorer.trace import Trace
 from explorer.training.common.collection import shard_paths
 from explorer.training.pacer.data import read_shard
 
@@ -126,6 +127,7 @@ def test_a_layer_from_start_to_end(run, data, pair_folder, tmp_path, capsys):
     assert main([*command, "--pacer-layer", str(layer), "--max-new-tokens", "12", "--out", str(trace)]) == 0
     assert "warning" not in capsys.readouterr().err
     recorded = json.loads(trace.read_text())
+    assert set(Trace.from_json(recorded).provenance.weights) == {"target", "draft", "pacer"}, "a layer of one's own"
     assert recorded["config"]["threshold"] == figures["choice"]["threshold"]
     assert any(round_["blocks"] for round_ in recorded["rounds"])
     assert main(command) == 2, "nothing ships for this pair"

@@ -179,7 +179,8 @@ def test_without_states_it_knows_less(make_pair, learnable, tmp_path):
     assert figures["auc_within_offset"] < 0.6
 
 
-def test_resumed_training_gives_the_same_weights(make_pair, learnable, tmp_path, monkeypatch):
+@pytest.mark.parametrize("after", [False, True], ids=["before the checkpoint is there", "after"])
+def test_resumed_training_gives_the_same_weights(after, make_pair, learnable, tmp_path, monkeypatch):
     def run(name, recipe=RECIPE):
         layer = fresh(make_pair)
         figures = finish(
@@ -190,12 +191,14 @@ def test_resumed_training_gives_the_same_weights(make_pair, learnable, tmp_path,
     whole, figures = run("whole")
     replace, saves = os.replace, itertools.count()
 
-    def killed_after_four_saves(*paths):
-        replace(*paths)
-        if next(saves) == 3:
+    def killed_at_the_fourth_save(*paths):
+        killed = next(saves) == 3
+        if after or not killed:
+            replace(*paths)
+        if killed:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr("os.replace", killed_after_four_saves)
+    monkeypatch.setattr("os.replace", killed_at_the_fourth_save)
     with pytest.raises(KeyboardInterrupt):
         run("parts")
     monkeypatch.undo()

@@ -13,14 +13,14 @@ from transformers import LlamaConfig, LlamaForCausalLM
 from explorer.engine.drafters.eagle import read_head, taps_of
 from explorer.engine.drafters.features import FeatureModel
 from explorer.errors import UserError
+from explorer.training.common.answers import Answer, answer_batch
 from explorer.training.common.progress import finish
+from explorer.training.common.prompts import Exclusion, seed_prompts
 from explorer.training.distill import draft_files, train_head
 from explorer.training.distill.chains import read_texts
-from explorer.training.distill.data import Answer, collate, epoch, read_shard, write_shard
+from explorer.training.distill.data import collate, epoch, read_shard, write_shard
 from explorer.training.distill.evaluate import Figures, evaluate, matches, simulate
-from explorer.training.distill.generate import answer_batch
 from explorer.training.distill.head_files import build_head, write_head
-from explorer.training.distill.prompts import Exclusion, seed_prompts
 from explorer.training.distill.train_draft import (
     DraftObjective,
     DraftRecipe,

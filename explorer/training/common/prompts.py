@@ -1,4 +1,4 @@
-"""Prompts for distillation: many kinds of instruction, filled from small word lists, and a filter for excluded ones."""
+"""Prompts to collect with: many kinds of instruction, filled from small word lists, and a filter for excluded ones."""
 
 import itertools
 import json
