@@ -101,7 +101,7 @@ class Case(_Knobs):
             raise SchemaError("draft.wrong", reason=error) from None
         return {
             "verdicts": list(judgement.verdicts),
-            "kept": judgement.kept,
+            "kept": judgement.accepted,
             "cut": judgement.cut,
             "last": judgement.last,
         }

@@ -26,7 +26,7 @@ def python(case):
     judged = judge(**case)
     return {
         "verdicts": list(judged.verdicts),
-        "kept": judged.kept,
+        "kept": judged.accepted,
         "cut": judged.cut,
         "last": judged.last,
     }
@@ -229,9 +229,9 @@ def test_replay_agrees_where_a_window_ends_in_a_phrase(hand):
 def test_a_tree_is_judged_again_as_one_draft(hand):
     """Which path was chosen does not depend on the rule: kept under top k, the last token of the path is followed by a bonus."""
     trace = hand.tree()
-    assert [round_.after.kept for round_ in replay(trace, dataclasses.replace(trace.config, rule="topk", top_k=2))] == [
-        3
-    ]
+    assert [
+        round_.after.accepted for round_ in replay(trace, dataclasses.replace(trace.config, rule="topk", top_k=2))
+    ] == [3]
     assert check_replay(trace)
 
 
