@@ -26,7 +26,7 @@ def python(case):
     judged = judge(**case)
     return {
         "verdicts": list(judged.verdicts),
-        "kept": judged.accepted,
+        "accepted": judged.accepted,
         "cut": judged.cut,
         "last": judged.last,
     }
