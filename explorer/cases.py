@@ -63,15 +63,15 @@ class Case(_Knobs):
 
     def __post_init__(self) -> None:
         if self.rule not in RULES:
-            raise SchemaError(f"rule must be one of {', '.join(RULES)}, got {self.rule[:60]!r}")
+            raise SchemaError("draft.rule", rules=", ".join(RULES), value=repr(self.rule[:60]))
         for knob in knobs():
             value = getattr(self, knob.name, None)
             if value is not None and knob.kind in (int, float) and not knob.low <= value <= knob.high:
-                raise SchemaError(f"{knob.name} must be {knob.range_text}, got {value}")
+                raise SchemaError("knob.out_of_range", label=knob.name, range=knob.range_message, value=value)
         needed = (*LOOSE_RULES[self.rule].reads, *LOOSE_RULES[self.rule].knobs) if self._is_relaxed else _PLAIN
         for name in needed:
             if getattr(self, name) is None:
-                raise SchemaError(f"{name} is missing")
+                raise SchemaError("record.missing", place=name)
 
     @property
     def _is_relaxed(self) -> bool:
@@ -98,10 +98,10 @@ class Case(_Knobs):
         try:
             judgement = self.judge()
         except ValueError as error:
-            raise SchemaError(str(error)) from None
+            raise SchemaError("draft.wrong", reason=error) from None
         return {
             "verdicts": list(judgement.verdicts),
-            "kept": judgement.kept,
+            "kept": judgement.accepted,
             "cut": judgement.cut,
             "last": judgement.last,
         }

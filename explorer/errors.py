@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from explorer.messages import CATALOGUES, Message
+from explorer.messages import Message
 
 
 class UserError(ValueError):
     """Says in one sentence what is wrong and how to put it right. Front ends show the message, never a traceback."""
 
     def __init__(self, code: str, **values: Any):
-        """code: of the catalogues in explorer/messages, with the values of its gaps. (A sentence without a code still works.)"""
-        self.message = Message(code, values) if code in CATALOGUES["en"] else None
-        super().__init__(str(self.message) if self.message else code)
-        self._made_of = code, values
+        """code: of the catalogues in explorer/messages, with the values of its gaps."""
+        self.message = Message(code, values)
+        super().__init__(str(self.message))
 
     def __reduce__(self) -> tuple[Any, ...]:  # errors cross to and from the process that has a GPU
-        return _again, (type(self), *self._made_of)
+        return _again, (type(self), self.message.code, dict(self.message.values))
 
 
 def _again(kind: type[UserError], code: str, values: dict[str, Any]) -> UserError:

@@ -78,7 +78,7 @@ def header(
         "title": title,
         "prompt": prompt,
         "config": asdict(config),
-        "notes": list(config.notes),
+        "notes": [{"code": note.code, "values": dict(note.values)} for note in config.notes],
     }
     if crossed or (provenance and provenance.cross_tokenizer):
         event["crossed"] = True

@@ -54,7 +54,7 @@ def main(args: argparse.Namespace, items: Sequence[PromptItem]) -> int:
     known = [*rows, *their_names(lengths)]
     for text in args.rows or ():
         if not any(text in row for row in known):
-            raise UserError(f"--rows {text!r}: no row is called so; there are {'; '.join(known)}")
+            raise UserError("bench.no_such_row", text=repr(text), known="; ".join(known))
     chosen = choose(rows, [*args.rows, *args.row] if args.rows else None)
     forms = _forms(pair)
     if any(is_chosen(row, args.rows) for row in their_names(lengths)):

@@ -71,14 +71,11 @@ class ModelShape:
             return cls(*KNOWN[text.lower()])
         parts = text.lower().split("x")
         if not 3 <= len(parts) <= 6 or not all(part.isdecimal() and int(part) > 0 for part in parts):
-            raise ShapeError(
-                f"unknown shape {text!r}: name one of {', '.join(KNOWN)}, or sizes as HIDDENxLAYERSxHEADS"
-                "[xKV_HEADS[xMLP[xVOCABULARY]]], like 896x24x14x2x4864"
-            )
+            raise ShapeError("bench.unknown_shape", value=repr(text), known=", ".join(KNOWN))
         hidden, layers, heads, *rest = map(int, parts)
         kv_heads, mlp, vocabulary = [*rest, *(heads, 4 * hidden, 32000)[len(rest) :]]
         if hidden % (2 * heads) or heads % kv_heads:
-            raise ShapeError(f"{text!r}: heads must divide the hidden size into even parts, key-value heads the heads")
+            raise ShapeError("bench.shape_heads", value=repr(text))
         return cls(hidden, layers, heads, kv_heads, mlp, vocabulary, tied=True)
 
     def build(self, where: loading.Placement) -> PreTrainedModel:
@@ -99,7 +96,7 @@ def read_shapes(text: str) -> tuple[ModelShape, ModelShape]:
     """TARGET+DRAFT -> both shapes; raises ShapeError."""
     target, plus, draft = text.partition("+")
     if not plus:
-        raise ShapeError(f"a shape is TARGET+DRAFT, like 7b+0.5b, got {text!r}")
+        raise ShapeError("bench.shape_pair", value=repr(text))
     return ModelShape.read(target.strip()), ModelShape.read(draft.strip())
 
 
@@ -264,7 +261,7 @@ def main(args: argparse.Namespace) -> int:
     """Print the tables on stdout; raises UserError."""
     where = loading.placement(args.device, args.dtype)
     if where.device_map:
-        raise UserError("a shape is measured on one device: name it, or leave --device out")
+        raise UserError("bench.shape_device")
     if where.packed:
         print(
             "note: on a CPU pairs run packed (python -m explorer bench); these are transformers' own modules",

@@ -65,7 +65,7 @@ def main(args: argparse.Namespace) -> int:
     """Measure, and print the figures."""
     check_writable(args.out)
     if args.trace and not args.synthetic:
-        raise UserError("--trace is for --synthetic: name a shape with it, like --synthetic 7b+0.5b")
+        raise UserError("bench.trace_without_shape")
     if args.synthetic:
         from explorer.bench import synthetic
 

@@ -162,7 +162,11 @@ def main(args: argparse.Namespace) -> int:
     paths = shard_paths(args.data)
     if len(paths) <= args.held_out:
         raise UserError(
-            f"{args.data} holds {len(paths)} shards, {args.held_out} of them held out: run `python -m explorer distill generate` first"
+            "training.too_few_shards",
+            folder=args.data,
+            count=len(paths),
+            held_out=args.held_out,
+            command="python -m explorer distill generate",
         )
     of_head = args.step == "features" or (args.step == "evaluate" and is_head(args.draft))
     print((_head if of_head else _draft)(args, target, folder, paths).describe())
@@ -190,9 +194,7 @@ def _draft(args: argparse.Namespace, target, target_folder: Path, paths: list[Pa
     if args.step == "evaluate":
         return evaluate.evaluate(draft_files.read(target, args.draft), held_out, args.draft_length)
     if max(args.layers) >= target.config.num_hidden_layers:
-        raise UserError(
-            f"--layers names one that {target_folder} lacks: it has {target.config.num_hidden_layers}, from 0"
-        )
+        raise UserError("training.no_such_layer", target=target_folder, count=target.config.num_hidden_layers)
     options = {name: getattr(args, name) for name in ("layers", "tokens", "regression", "batch", "rate", "seed")}
     start, runs = _start(args)
     recipe = DraftRecipe(**options, start=start)

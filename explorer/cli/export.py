@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> int:
     """Write the files that were named."""
     if not args.html and not args.csv:
-        raise UserError("name a file to write: --html F.html, --csv F.csv, or both")
+        raise UserError("file.nothing_to_write")
     for path in (args.html, args.csv):
         check_writable(path)
     from explorer.ui.exports import page, rounds_csv

@@ -14,7 +14,7 @@ def load_trace(path: Path) -> Trace:
     try:
         return Trace.load(path)
     except UserError as error:
-        raise UserError(f"{path}: {error}") from None
+        raise UserError("file.wrong", file=path, reason=error) from None
 
 
 def read_text(path: Path) -> str:
@@ -22,7 +22,7 @@ def read_text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError:
-        raise UserError(f"{path} is not UTF-8 text") from None
+        raise UserError("file.not_text", file=path) from None
 
 
 def check_writable(path: Path | None) -> None:
@@ -30,8 +30,8 @@ def check_writable(path: Path | None) -> None:
     if not path:
         return
     if not path.parent.is_dir():
-        raise UserError(f"there is no folder {path.parent} to write {path.name} into")
+        raise UserError("file.no_folder", folder=path.parent, file=path.name)
     if path.is_dir():
-        raise UserError(f"{path} is a folder: name a file in it")
+        raise UserError("file.is_folder", file=path)
     if not os.access(path if path.exists() else path.parent, os.W_OK):
-        raise UserError(f"{path} may not be written")
+        raise UserError("file.not_writable", file=path)

@@ -21,12 +21,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> int:
     """Print the verdicts of each line."""
     if args.file == "-" and sys.stdin is None:
-        raise UserError("there is no standard input: name a file of JSON lines")
+        raise UserError("draft.no_input")
     with sys.stdin.buffer if args.file == "-" else open(args.file, "rb") as lines:  # as bytes: only newlines end a line
         for number, line in enumerate(lines, 1):
             if line.strip():
                 try:
                     print(cases.judge_line(line))
                 except UserError as error:
-                    raise UserError(f"line {number}: {error}") from None
+                    raise UserError("file.line", number=number, reason=error) from None
     return 0

@@ -206,10 +206,7 @@ def _split(args: argparse.Namespace) -> tuple[MismatchTable, MismatchTable, Mism
     read = read_folder(args.data)
     first, second = args.held_out, args.held_out + args.validation
     if len(read) <= second:
-        raise UserError(
-            f"{args.data} holds {len(read)} shards: of these at least one is for the figures, one for the threshold and one for "
-            "training (--held-out, --validation)"
-        )
+        raise UserError("training.shards_to_split", folder=args.data, count=len(read))
     return table_of(read[:first]), table_of(read[first:second]), table_of(read[second:])
 
 
@@ -228,7 +225,7 @@ def load(args: argparse.Namespace) -> tuple[Pair, list[NamedDraft]]:
     for other in args.drafts:
         known = find_pair(other)
         if known.target != find_pair(name).target or known.cross_tokenizer:
-            raise UserError(f"{other} has another target or vocabulary than {name}: its draft cannot be judged beside")
+            raise UserError("training.other_target", draft=other, pair=name)
         draft = lay_out(read_draft(known, where), pair.vocab_size, "quantized" if where.packed else None)
         drafters.append(NamedDraft(known.name, draft, None))
     return pair, drafters

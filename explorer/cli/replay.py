@@ -28,7 +28,7 @@ def main(args: argparse.Namespace) -> int:
     """Print every round under the new settings, and the figures of all."""
     trace = load_trace(args.trace)
     if not any(round_.drafted for round_ in trace.rounds):
-        raise UserError(f"{args.trace} has no drafts (rule {trace.config.rule}): there is nothing to judge again")
+        raise UserError("record.no_drafts", file=args.trace, rule=trace.config.rule)
     config = config_of(args, trace.config)
     for sentence in without_effect(given_knobs(args), config):
         print(f"note: {sentence}", file=sys.stderr)
@@ -37,7 +37,7 @@ def main(args: argparse.Namespace) -> int:
         before, after = (terminal.letters(judgement.verdicts) for judgement in (round_.before, round_.after))
         line = f"round {round_.index + 1}: {before}"
         if before != after:
-            line += f" -> {after}  kept {round_.before.kept} -> {round_.after.kept}"
+            line += f" -> {after}  kept {round_.before.accepted} -> {round_.after.accepted}"
         if round_.changed:
             line += f"  {text_of(round_.committed(recorded), trace.vocabulary)!r}"
         print(line + ("  (counterfactual)" if round_.counterfactual else ""))

@@ -75,7 +75,7 @@ def main(args: argparse.Namespace) -> int:
         if (card := card_for(pair.cards, config.rule)) and (warning := card.warning(pair.fingerprints)):
             say(f"warning: {warning}")
     for note in config.notes:
-        say(f"note: {as_options(note)}")
+        say(f"note: {as_options(str(note))}")
     recorder = Recorder(pair, prompt, config)
     styles = terminal.styles_for(sys.stdout, os.environ)
     printer = terminal.Printer(pair.vocabulary, pair.stop_ids, styles, config.stop_strings)

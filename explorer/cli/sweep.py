@@ -87,7 +87,7 @@ def main(args: argparse.Namespace) -> int:
     """Sweep the prompts, write CSV and JSON, print the table, the choice and what it loosens on stdout, progress on stderr."""
     check_writable(args.out)
     if args.out.suffix == ".json":
-        raise UserError("--out names the CSV file; the JSON file is written beside it")
+        raise UserError("sweep.out_is_json")
     base = config_of(args, SWEPT)
     given = [*given_knobs(args), *(["pacer_layer"] if args.pacer_layer else [])]
     for sentence in without_effect(given, base):
@@ -110,7 +110,7 @@ def main(args: argparse.Namespace) -> int:
                 pair = pair.with_pacer_layer(args.pacer_layer)
             points = sweep_points(with_choice(base, pair.cards, vars(args)), *grid)
         for note in dict.fromkeys(note for point in points for note in point.notes):
-            processes.say(f"note: {as_options(note)}")
+            processes.say(f"note: {as_options(str(note))}")
         todo = tasks(pair, items, points)
         own = todo[processes.rank :: processes.count]
         done: list[PromptRuns] = []
@@ -130,7 +130,7 @@ def main(args: argparse.Namespace) -> int:
         return 0
     sweep = merged(parts)
     if not sweep.prompts:
-        raise UserError("stopped before the first prompt was through: there is nothing to write")
+        raise UserError("sweep.stopped_early")
     limit = Limit(args.limit_nats, args.limit_lost)
     if not sweep.partial:
         chosen = recommend(points_of(sweep), limit).point.index

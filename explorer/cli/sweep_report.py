@@ -31,7 +31,7 @@ def report(sweep: Sweep, points: Sequence[Point], limit: Limit) -> str:
     if choice.refused:
         parts.append(
             "Faster, but outside the limit:\n"
-            + "\n".join(f"- {point.name}: {'; '.join(reasons)}" for point, reasons in choice.refused)
+            + "\n".join(f"- {point.name}: {'; '.join(map(str, reasons))}" for point, reasons in choice.refused)
         )
     loosened = [token for prompt in sweep.prompts for token in prompt.run(choice.point.index).loosened]
     if loosened:

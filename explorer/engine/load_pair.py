@@ -44,7 +44,7 @@ def load_pair(
         for side, reference in known.sides.items():
             # Made here, so it can be made again.
             if isinstance(reference, RegistryModel) and str(folders[side]) in str(error):
-                raise WeightsError(f"{error}: delete that folder and try again, it is made anew") from error
+                raise WeightsError("weights.made_anew", reason=error) from error
         raise
     if head := judge_head.find(pair.name, pair.fingerprints.get("target"), JUDGES):
         pair = pair.with_judge_head(head)

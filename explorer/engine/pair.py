@@ -29,7 +29,7 @@ from explorer.engine.models.vocabulary import Vocabulary
 from explorer.engine.verification.judge_head import JudgeHead, JudgeHeadError, read_judge_head
 from explorer.errors import UserError
 from explorer.prompts import PromptError, check_prompt_text
-from explorer.trace import Message, Prompt, Provenance
+from explorer.trace import ChatTurn, Prompt, Provenance
 
 
 class PairMismatch(UserError):
@@ -144,9 +144,7 @@ class Pair:
         """The same weights with the judge head of a folder, which records then name; raises JudgeHeadError."""
         head, card = read_judge_head(folder)
         if card.width != self.target.width:
-            raise JudgeHeadError(
-                f"{folder} was made for targets of width {card.width}, this one has {self.target.width}"
-            )
+            raise JudgeHeadError("judge_head.width", folder=folder, own=card.width, wanted=self.target.width)
         named = {**self.fingerprints, "judge head": fingerprint(folder)}
         return replace(self, judge_head=head.to(self.target.device), fingerprints=named)
 
@@ -208,7 +206,7 @@ class Pair:
         check_prompt_text(text)
         if raw or not self.tokenizer.chat_template:
             return Prompt(tuple(self.tokenizer(text).input_ids), text)
-        messages = (Message("user", text),)
+        messages = (ChatTurn("user", text),)
         rendered = self.tokenizer.apply_chat_template(
             [{"role": m.role, "content": m.content} for m in messages], add_generation_prompt=True, tokenize=False
         )
@@ -218,15 +216,12 @@ class Pair:
     def check_prompt(self, prompt_ids: Sequence[int], config: DecodeConfig) -> None:
         """Raise PromptError where prompt_ids cannot be decoded under `config`."""
         if not len(prompt_ids):
-            raise PromptError("the prompt is empty: type at least one word")
+            raise PromptError("prompt.empty")
         if not all(0 <= token < self.vocab_size for token in prompt_ids):
-            raise PromptError(f"prompt ids must lie in the vocabulary, 0 to {self.vocab_size - 1}")
+            raise PromptError("prompt.ids", largest=self.vocab_size - 1)
         limit = self.context_limit
         if limit is not None and len(prompt_ids) + config.max_new_tokens > limit:
-            raise PromptError(
-                f"the prompt has {len(prompt_ids)} tokens and the budget is {config.max_new_tokens}, together more than "
-                f"the context of {limit}: shorten the prompt or lower the budget"
-            )
+            raise PromptError("prompt.too_long", tokens=len(prompt_ids), budget=config.max_new_tokens, limit=limit)
 
     def provenance(self) -> Provenance:
         """What runs here and now."""
@@ -274,9 +269,11 @@ def check_same_vocabulary(target: PreTrainedTokenizerFast, draft: PreTrainedToke
         if ours != theirs:
             different = sorted(set(ours.items()) ^ set(theirs.items()), key=str)[:3]
             raise PairMismatch(
-                f"the draft's vocabulary is not the target's: {len(ours)} and {len(theirs)} {what}, for example "
-                f"{', '.join(f'{key!r}: {value!r}' for key, value in different)}. A pair needs one tokenizer; to have the "
-                "draft's text tokenised again for the target, name the pair TARGET,DRAFT,cross-tokenizer"
+                "pair.other_vocabulary",
+                ours=len(ours),
+                theirs=len(theirs),
+                what=what,
+                examples=", ".join(f"{key!r}: {value!r}" for key, value in different),
             )
 
 

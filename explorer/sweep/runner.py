@@ -56,15 +56,12 @@ def tasks(pair: Pair, items: Sequence[PromptItem], points: Sequence[DecodeConfig
     ready = []
     for index, item in enumerate(items):
         if item.prompt in held_out:
-            raise UserError(
-                f"prompt {index + 1} is a held-out one: those are for measuring, nothing may be tuned on them. "
-                "Take others, like examples/checkable.jsonl"
-            )
+            raise UserError("sweep.held_out", number=index + 1)
         try:
             prompt = pair.encode(item.prompt, points[0].raw_prompt)
             pair.check_prompt(prompt.ids, points[0])
         except UserError as error:
-            raise UserError(f"prompt {index + 1}: {error}") from None
+            raise UserError("sweep.prompt", number=index + 1, reason=error) from None
         ready.append(Task(index, item, prompt))
     return tuple(ready)
 

@@ -13,7 +13,7 @@ end      end (done or stopped), prompts through, device, dtype, date
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -76,14 +76,16 @@ def done(sweep: Sweep, points: Sequence[Point]) -> str:
     )
 
 
-def choice(points: Sequence[Point], limit: Limit, told: Callable[[str], str] = str) -> str:
-    """The recommended point under a limit, why, and what the limit refused. told: puts a reason into the reader's language."""
+def choice(points: Sequence[Point], limit: Limit, language: str = "en") -> str:
+    """The recommended point under a limit, why, and what the limit refused, in the reader's language."""
     found = recommend(points, limit)
     return line(
         {
             "choice": found.point.index,
-            "reasons": [told(reason) for reason in found.reasons],
-            "refused": [[point.index, [told(reason) for reason in reasons]] for point, reasons in found.refused],
+            "reasons": [reason.text(language) for reason in found.reasons],
+            "refused": [
+                [point.index, [reason.text(language) for reason in reasons]] for point, reasons in found.refused
+            ],
             "outside": [point.index for point in points if point.config.rule == "fly" and limit.reasons(point)],
             "limit": [limit.nats, limit.lost],
         }

@@ -11,6 +11,7 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, TypeVar
 
 from explorer.config import DecodeConfig
+from explorer.messages import Message
 from explorer.trace import Baseline, Prompt, Provenance, Round
 
 if TYPE_CHECKING:
@@ -108,9 +109,9 @@ class Backend:
         from explorer.sweep.runner import sweep_prompts, tasks
 
         passes = 0
-        for one in sweep_prompts(pair, tasks(pair, items, points), points):
-            passes += one is None
-            yield one or passes
+        for prompt_runs in sweep_prompts(pair, tasks(pair, items, points), points):
+            passes += prompt_runs is None
+            yield prompt_runs or passes
 
     @staticmethod
     def measure_steps(pair: Pair, sweep: Sweep, points: Sequence[int]) -> Generator[tuple[Measured, ...] | int]:
@@ -119,9 +120,9 @@ class Backend:
 
         rounds = 0
         todo = tasks(pair, [prompt.item for prompt in sweep.prompts], sweep.points)
-        for one in run_again(pair, todo, sweep, points):
-            rounds += one is None
-            yield one or rounds
+        for measured in run_again(pair, todo, sweep, points):
+            rounds += measured is None
+            yield measured or rounds
 
     def baseline(self, pair: Pair, prompt: Prompt, config: DecodeConfig) -> Generator[str, None, Baseline]:
         """Plain greedy decoding of the same prompt, yielding chances to stop."""
@@ -149,7 +150,7 @@ class Backend:
                     return
                 yield result
         finally:
-            self._worker.submit(steps.close)  # behind the step that may still be running
+            self._worker.submit(steps.close)  # after the step that may still be running
 
     def _load(self, name: str, progress: Callable[[str], None]) -> Pair:
         if self._pair is None or self._name != name:
@@ -160,7 +161,7 @@ class Backend:
             self._pair, self._name = load_pair(name, progress=progress), name
             for card in self._pair.cards.values():
                 if warning := card.warning(self._pair.fingerprints):
-                    progress(f"Warning: {warning}.")
+                    progress(Message("progress.warning", {"reason": warning}))
         return self._pair
 
 

@@ -7,7 +7,6 @@ from typing import Any
 
 from explorer.config import ConfigError, DecodeConfig
 from explorer.errors import UserError
-from explorer.ui.catalogue import en as texts
 from explorer.ui.scripts import page_knobs
 
 PROMPT_LIMIT = 20_000  # characters: far above any context here, far below what stalls a tokenizer
@@ -16,7 +15,7 @@ PROMPT_LIMIT = 20_000  # characters: far above any context here, far below what 
 def check_prompt(prompt: Any) -> str:
     """A prompt with at least one word."""
     if not isinstance(prompt, str) or not prompt.strip():
-        raise UserError("the prompt is empty: type at least one word")
+        raise UserError("prompt.empty")
     check_length(prompt)
     return prompt
 
@@ -25,13 +24,13 @@ def check_length(*prompts: str) -> None:
     """Refuse a prompt that no pair could read."""
     longest = max(map(len, prompts))
     if longest > PROMPT_LIMIT:
-        raise UserError(texts.PROMPT_TOO_LONG.format(size=longest, limit=PROMPT_LIMIT))
+        raise UserError("prompt.too_many_characters", size=longest, limit=PROMPT_LIMIT)
 
 
 def check_pair(pair: Any, names: Collection[str]) -> str:
     """One of the pairs that a visitor can choose."""
     if not isinstance(pair, str) or pair not in names:
-        raise UserError(f"unknown pair {pair!r}: choose one of {', '.join(names)}")
+        raise UserError("pair.unknown", pair=repr(pair), names=", ".join(names))
     return pair
 
 
@@ -41,7 +40,7 @@ def config_of(values: dict[str, Any]) -> DecodeConfig:
     for knob in page_knobs():
         value = values[knob.name]
         if value is None:
-            raise ConfigError(texts.MISSING_INPUT.format(label=knob.label, range=knob.range_text))
+            raise ConfigError("knob.missing", label=knob.label_message, range=knob.range_message)
         # A browser knows one kind of number.
         if knob.kind is int and isinstance(value, float) and value.is_integer():
             value = int(value)

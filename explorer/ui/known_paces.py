@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from explorer.sweep.pace import Pace
-from explorer.ui.messages import words
+from explorer.ui.messages import visitors_texts
 from explorer.ui.recordings import Recording
 
 
@@ -24,7 +24,7 @@ class KnownPaces:
 
     def of(self, pair: str) -> tuple[Pace, str] | None:
         """The pace of a pair and where it is known from, in words; None where it is not known."""
-        said = words().PACES
+        said = visitors_texts().PACES
         if pace := self._here.get(pair):
             return pace, said["here"]
         if pair not in self._elsewhere:

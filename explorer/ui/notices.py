@@ -11,7 +11,7 @@ from typing import Any
 import gradio as gr
 
 from explorer.errors import UserError, is_out_of_memory
-from explorer.ui.messages import told, words
+from explorer.ui.messages import in_visitors_language, visitors_texts
 
 log = logging.getLogger(__name__)
 
@@ -23,12 +23,12 @@ def note(text: str, tone: str) -> str:
 
 def refusal(error: UserError) -> gr.Error:
     """What a visitor or a program is told about input that cannot be used."""
-    return error_box(_sentence(told(str(error))), words().ERROR_TITLE, duration=12)
+    return error_box(_sentence(in_visitors_language(error)), visitors_texts().ERROR_TITLE, duration=12)
 
 
 def failure(message: str) -> gr.Error:
     """What is told about a run that has failed."""
-    return error_box(message, words().FAILED_TITLE)
+    return error_box(message, visitors_texts().FAILED_TITLE)
 
 
 def error_box(message: str, title: str, **options: Any) -> gr.Error:
@@ -39,15 +39,15 @@ def error_box(message: str, title: str, **options: Any) -> gr.Error:
 def message_of(error: Exception) -> str:
     """A failure in words for a person; of what nobody foresaw the log gets the place, not the words: they may quote a prompt."""
     if isinstance(error, UserError):
-        return _sentence(told(str(error)))
+        return _sentence(in_visitors_language(error))
     if isinstance(error, gr.Error):  # of the machine that lends a GPU: a quota is spent, no GPU is free
         return str(error.message)
     if is_out_of_memory(error):
-        return words().OUT_OF_MEMORY
+        return visitors_texts().OUT_OF_MEMORY
     if isinstance(error, OSError) and error.errno == ENOSPC:
-        return words().DISK_FULL
+        return visitors_texts().DISK_FULL
     log.error("a run failed: %s\n%s", type(error).__name__, "".join(format_tb(error.__traceback__)))
-    return words().UNEXPECTED.format(error=type(error).__name__)
+    return visitors_texts().UNEXPECTED.format(error=type(error).__name__)
 
 
 def _sentence(text: str) -> str:

@@ -14,23 +14,23 @@ from explorer.ui.explore.request import RequestReader
 from explorer.ui.known_paces import KnownPaces
 from explorer.ui.languages import say
 from explorer.ui.learn.layout import ENTER, learn_tab, lesson_slot
+from explorer.ui.open_pages import OpenPages
 from explorer.ui.recordings import Recording, recordings
 from explorer.ui.tabs import TELL
 from explorer.ui.tune.layout import tune_tab
-from explorer.ui.visitors import Visitors
 from explorer.ui.warmup import Warmup
 
 # On a phone the settings would push the text off the first screen.
 _NARROW = "() => { if (innerWidth < 768) document.querySelector('#settings > button[aria-expanded=true], #settings > button.open')?.click(); }"
-# A choice of light or dark is kept where the browser lets a page keep anything; else the system decides, as before.
+# A choice of light or dark is stored where the browser lets a page store anything; else the system decides.
 _TOGGLE = """() => {
   const dark = document.body.classList.toggle("dark");
   try { localStorage.setItem("explorer-theme", dark ? "dark" : "light"); } catch { /* a frame without storage */ }
 }"""
-_KEPT_THEME = """() => {
+_STORED_THEME = """() => {
   try {
-    const kept = localStorage.getItem("explorer-theme");
-    if (kept && !new URLSearchParams(location.search).has("__theme")) document.body.classList.toggle("dark", kept === "dark");
+    const stored = localStorage.getItem("explorer-theme");
+    if (stored && !new URLSearchParams(location.search).has("__theme")) document.body.classList.toggle("dark", stored === "dark");
   } catch { /* a frame without storage */ }
 }"""
 # What a refusal was about is being mended: its message goes.
@@ -74,9 +74,9 @@ def build_page(
         newcomer.click(None, None, [views], js=ENTER, **SCRIPT)
         views.change(None, js=TELL, **SCRIPT)
         page.load(Warmup(backend, warm).watch, None, [explore.readiness], **AT_ONCE)
-        for script in (_KEPT_THEME, _NARROW, _MENDED):
+        for script in (_STORED_THEME, _NARROW, _MENDED):
             page.load(None, js=script, api_visibility="private")
         add_endpoints(backend, reader)
-        Visitors().attend(page)
+        OpenPages().watch(page)
     page.queue(max_size=32)
     return page

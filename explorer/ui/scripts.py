@@ -17,20 +17,27 @@ from explorer.ui.catalogue import en as texts
 from explorer.ui.catalogue import ko as texts_ko
 from explorer.ui.catalogue import lesson_en as texts_learn
 from explorer.ui.catalogue import lesson_ko as texts_learn_ko
-from explorer.ui.catalogue import messages_ko
 from explorer.verdicts import LETTERS, LOOSE_RULES
 from explorer.wire import PHASES
 
 WEB = Path(__file__).parent / "web"
 VIEW = "explore/view.js"  # the run view's module; each view's module exports `mount`
+# In this order: a later sheet may refine an earlier one.
 VIEW_STYLES = (
+    "core/colours.css",
     "explore/view.css",
+    "explore/card.css",
+    "explore/summary.css",
+    "explore/rounds_table.css",
+    "explore/narrow.css",
     "explore/lanes.css",
     "explore/tree_panel.css",
-    "explore/charts.css",
+    "explore/gauges.css",
+    "core/charts.css",
     "saved/share.css",
 )
-STYLES = tuple(WEB / name for name in ("page.css", *VIEW_STYLES, "tune/tune.css", "learn/lesson.css"))
+PAGE_STYLES = ("page.css", *VIEW_STYLES, "tune/tune.css", "tabs.css", "compare/compare.css", "learn/lesson.css")
+STYLES = tuple(WEB / name for name in PAGE_STYLES)
 
 # Where the labels of a knob's choices stand, in texts.py as a table and in texts_ko.PAGE under its name.
 CHOICE_LABELS = {
@@ -104,7 +111,6 @@ def constants() -> dict[str, object]:
         "THETA_OF_MEASURE": THETA_OF_MEASURE,
         "KNOBS": {knob.name: _limits(knob) for knob in page_knobs()},
         "IMPORT_LIMIT": IMPORT_LIMIT,
-        "NOTES": messages_ko.NOTES,
     }
 
 
@@ -122,20 +128,24 @@ def spoken(english: Mapping[str, object], korean: Mapping[str, object]) -> str:
         "en": english
         | {
             "choices": {knob: getattr(texts, table) for knob, table in CHOICE_LABELS.items()},
-            "conflicts": _conflicts("en"),
+            "conflicts": _sentences("conflict", "en"),
+            "notes": _sentences("note", "en"),
         },
         "ko": korean
         | {
             "choices": {knob: _korean_choices(table) for knob, table in CHOICE_LABELS.items()},
-            "conflicts": _conflicts("ko"),
+            "conflicts": _sentences("conflict", "ko"),
+            "notes": _sentences("note", "ko"),
         },
     }
     language = 'export const LANGUAGE = /^ko\\b/i.test(globalThis.navigator?.language) ? "ko" : "en";'
     return f"{language}\nexport const TEXT = {_literal(by_language)}[LANGUAGE];"
 
 
-def _conflicts(language: str) -> dict[str, str]:
-    return {row.code: CATALOGUES[language][f"conflict.{row.code}"] for row in CONFLICTS}
+def _sentences(area: str, language: str) -> dict[str, str]:
+    """The messages of one area that scripts show, by their codes after it."""
+    messages = CATALOGUES[language].items()
+    return {code.removeprefix(f"{area}."): text for code, text in messages if code.startswith(f"{area}.")}
 
 
 def _korean_choices(table: str) -> dict[str, str]:

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import gradio as gr
 
 from explorer.ui.jobs import Job, PageSession
-from explorer.ui.messages import told
+from explorer.ui.messages import in_visitors_language
 from explorer.ui.notices import failure, message_of
 from explorer.wire import line
 
@@ -88,7 +88,7 @@ def long_step(job: Job, step: Generator[str, None, Result], phase: str) -> Gener
             except StopIteration as end:
                 return end.value
             # An empty line sends nothing new, but what waits for its turn goes out.
-            yield line({"phase": phase, "message": told(message)}) if message else ""
+            yield line({"phase": phase, "message": in_visitors_language(message)}) if message else ""
     return None
 
 

@@ -18,7 +18,6 @@ from explorer.errors import UserError, is_out_of_memory
 from explorer.prompts import PromptItem
 from explorer.trace import Prompt, Provenance, Round
 from explorer.ui.backend import WARM_UP_TOKENS, Backend
-from explorer.ui.catalogue import en as texts
 
 if TYPE_CHECKING:
     from explorer.engine.models.registry import KnownPair
@@ -48,7 +47,7 @@ def run_seconds(name: str, prompt_ids: list[int], configs: Sequence[DecodeConfig
 
 
 def sweep_seconds(*_: Any) -> int:
-    """A sweep takes what it can get: the prompts that are through by then are kept."""
+    """A sweep takes what it can get: the prompts that are done by then stay."""
     return SWEEP_SECONDS
 
 
@@ -165,12 +164,10 @@ class ZeroGpuBackend(Backend):
                     if monotonic() > end:
                         if cut:
                             return
-                        raise GpuTimeOver(
-                            f"the GPU was lent for {seconds} seconds and the run was not through: lower the budget or take fewer prompts"
-                        )
+                        raise GpuTimeOver("loan.over", seconds=seconds)
         except Exception as error:
             if is_out_of_memory(error):
-                error = UserError(texts.OUT_OF_MEMORY)
+                error = UserError("run.out_of_memory")
             if not isinstance(error, UserError):
                 raise
             yield error

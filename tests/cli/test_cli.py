@@ -457,7 +457,7 @@ def test_rows_of_a_benchmark_that_are_not_there(refused, saved, tmp_path):
     """A typo measured plain greedy alone, for minutes."""
     (tmp_path / "p.jsonl").write_text('{"prompt": "Hello"}')
     line = refused("bench", "--pair", saved, "--prompts", tmp_path / "p.jsonl", "--rows", "exact, K", "--rows", "typo")
-    assert "--rows 'typo': no row is called so" in line
+    assert "--rows 'typo': no row has this name" in line
     assert "exact, K = 8" in line
 
 

@@ -21,7 +21,7 @@ PURE = (
     "twins/spreadsheet.js",
     "twins/exports.js",
     "saved/fragment.js",
-    "core/told.js",
+    "core/dom.js",
     "core/charts.js",
     "explore/figures.js",
     "explore/tree_layout.js",

@@ -84,7 +84,7 @@ def make_round(
     match = tuple(d == t for d, t in zip(drafted, replacement))
     protected = (False,) * len(steps)
     judgement = judge_rows(match, rows[:-1], protected, config)
-    committed = (*drafted[: judgement.kept], replacement[judgement.kept])
+    committed = (*drafted[: judgement.accepted], replacement[judgement.accepted])
     return Round(
         length_before=length_before,
         requested=config.draft_length if steps else 0,

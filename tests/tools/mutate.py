@@ -33,7 +33,10 @@ TARGETS = {
     "explorer/engine/verification/verify.py": ["tests/engine/test_decode.py", "tests/engine/verification"],
     "explorer/engine/drafters/lengths.py": ["tests/engine/drafters/test_lengths.py", "tests/engine/test_decode.py"],
     "explorer/analysis/replay.py": ["tests/analysis", "tests/ui/test_twins.py", "tests/cli"],
-    "explorer/ui/explore/handlers.py": ["tests/ui", "tests/trust"],
+    "explorer/ui/jobs.py": ["tests/ui/test_jobs.py", "tests/trust/test_visitors.py"],
+    "explorer/ui/streams.py": ["tests/ui/test_jobs.py", "tests/ui/test_explore_handlers.py", "tests/trust"],
+    "explorer/ui/explore/handlers.py": ["tests/ui/test_explore_handlers.py", "tests/trust"],
+    "explorer/ui/explore/opening.py": ["tests/ui/test_explore_handlers.py", "tests/ui/test_charts.py", "tests/trust"],
     "explorer/ui/web/twins/verdicts.js": ["tests/ui/test_twins.py"],
     "explorer/ui/web/twins/replay.js": ["tests/ui/test_twins.py"],
 }

@@ -157,7 +157,8 @@ def test_another_limit_during_a_sweep_loses_no_line(monkeypatch):
     sent, ended = [], threading.Event()
 
     def sweep():
-        sent.extend(texts(handlers.run(session)))
+        for output in handlers.run(session):
+            sent.extend(texts([output]))  # as it comes
         ended.set()
 
     def choose():

@@ -7,6 +7,7 @@ from explore import ExploreHandlers
 from scripted import STORY, ScriptedBackend
 
 from explorer.config import DecodeConfig
+from explorer.conflicts import Offers
 from explorer.engine.models.registry import UnknownPair
 from explorer.errors import UserError
 from explorer.ui.explore.request import RequestReader
@@ -59,6 +60,6 @@ def test_the_view_is_told_of_two_tokenizers(folders):
 
 
 def test_the_drafter_features_needs_a_pair_with_a_head():
-    reader = RequestReader(ScriptedBackend(STORY))
+    reader = RequestReader(ScriptedBackend(STORY, offers=Offers(head=False)))
     with pytest.raises(UserError, match="EAGLE-3 head"):
         reader.read(*form("scripted", drafter="features"))

@@ -21,7 +21,7 @@ def check_rows(model: PreTrainedModel, vocab_size: int) -> None:
     """Raise UnsupportedModel where the tokenizer has tokens that the model has no output row for."""
     rows = model.get_output_embeddings().weight.shape[0]
     if rows < vocab_size:
-        raise UnsupportedModel(f"the model has {rows} output rows, its tokenizer {vocab_size} tokens")
+        raise UnsupportedModel("model.rows", rows=rows, tokens=vocab_size)
 
 
 def output_device(model: PreTrainedModel) -> torch.device:
@@ -48,9 +48,7 @@ class LanguageModel:
         """
         layers = getattr(model.config, "layer_types", None) or ()
         if model._is_stateful or not ROLLED_BACK.issuperset(layers):
-            raise UnsupportedModel(
-                f"{model.config.model_type} keeps a recurrent state that cannot be rolled back after a rejection"
-            )
+            raise UnsupportedModel("model.recurrent", family=model.config.model_type)
         check_rows(model, vocab_size)
         self.model = model.eval()
         self.vocab_size = vocab_size
@@ -84,9 +82,7 @@ class LanguageModel:
         Raises UnsupportedModel for states of a family whose head reads something else.
         """
         if states and self.model.config.model_type not in PLAIN:
-            raise UnsupportedModel(
-                f"the hidden states of {self.model.config.model_type} models are not available here: only of {', '.join(PLAIN)}"
-            )
+            raise UnsupportedModel("model.no_states", family=self.model.config.model_type, families=", ".join(PLAIN))
         return Context(self, states, taps)
 
 

@@ -148,8 +148,10 @@ def find_pair(name: str) -> KnownPair:
     parts = [part.strip() for part in name.split(",")]
     if len(parts) not in (2, 3) or not all(parts) or parts[2:] not in ([], [CROSS_TOKENIZER]):
         raise UnknownPair(
-            f"unknown pair {name!r}: name one of {', '.join(pair.name for pair in known_pairs())}, "
-            f"or TARGET,DRAFT as hub ids or local folders, or TARGET,DRAFT,{CROSS_TOKENIZER}"
+            "pair.unknown_named",
+            name=repr(name),
+            names=", ".join(pair.name for pair in known_pairs()),
+            cross=CROSS_TOKENIZER,
         )
     models = _registry_models()
     target, draft = (models.get(part, part) for part in parts[:2])

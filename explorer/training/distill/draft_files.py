@@ -21,7 +21,7 @@ def read(target, folder: Path):
     missing, unexpected = draft.load_state_dict(load_file(folder / "model.safetensors"), strict=False)
     lacking = [name for name in missing if not name.startswith(("model.embed_tokens.", "lm_head."))]
     if lacking or unexpected:
-        raise UserError(f"{folder} does not fit the target: missing {lacking}, unexpected {unexpected}")
+        raise UserError("training.draft_misfit", folder=folder, lacking=lacking, unexpected=unexpected)
     return draft
 
 

@@ -75,7 +75,7 @@ def read_folder(folder: Path) -> list[LabelledShard]:
     """All shards of a collection, in order; raises UserError where there are none."""
     shards = [read_shard(path) for path in shard_paths(folder)]
     if not any(shard.texts for shard in shards):
-        raise UserError(f"{folder} holds no labelled mismatches: run `python -m explorer judge-head collect` first")
+        raise UserError("training.no_mismatches", folder=folder)
     return shards
 
 

@@ -48,7 +48,7 @@ def train(training: MismatchTable, validation: MismatchTable, recipe: JudgeRecip
     """
     for name, rows in (("training", training), ("validation", validation)):
         if not rows.important.any() or rows.important.all():
-            raise UserError(f"the {name} prompts hold mismatches of one kind only: collect more shards")
+            raise UserError("training.one_kind", name=name)
     aucs = yield from cross_validated(training, recipe)
     decay = max(DECAYS, key=lambda decay: (aucs[decay], decay))  # of equal ones the stricter
     weight, bias = fit(training.states, training.important, decay)

@@ -49,9 +49,7 @@ def collect(
         except StopIteration as end:
             texts = end.value
         if not texts:
-            raise UserError(
-                f"no prompt is left for {path.name}: all are too long or close to excluded ones. Take more rows"
-            )
+            raise UserError("training.no_prompt_left", file=path.name)
         write_shard(path, texts)
         rows, branches = sum(len(text.choices) for text in texts), sum(len(text.leaves) for text in texts)
         yield (
@@ -66,7 +64,7 @@ def ask(models: CollectingModels, folder: Path, shards: range, out: Path) -> Ite
     settings = read_settings(folder)
     mine = models.provenance
     if settings["weights"] != mine["weights"] or settings["dtype"]["target"] != mine["dtype"]["target"]:
-        raise UserError(f"{folder} was collected with other weights or another dtype of the target")
+        raise UserError("training.other_weights", folder=folder)
     pin_settings(out, settings | {"rule": "fly"})
     target = LanguageModel(models.target, len(models.tokenizer))
     todo = [path for path in shard_paths(folder) if shard_number(path) in shards and not (out / path.name).exists()]

@@ -108,15 +108,19 @@ def read_folder(
     paths = shard_paths(folder)
     if len(paths) < held_out + training:
         raise UserError(
-            f"{folder} holds {len(paths)} shards, {held_out} of them held out: run `python -m explorer pacer collect` first"
+            "training.too_few_shards",
+            folder=folder,
+            count=len(paths),
+            held_out=held_out,
+            command="python -m explorer pacer collect",
         )
     settings = read_settings(folder)
     if config.rule == "fly":
         if settings["rule"] != "fly":
-            raise UserError(f"{folder} was collected for the exact rule only: collect again with --rule fly")
+            raise UserError("training.exact_only", folder=folder)
         lowest = LOWEST_THETA * (1 if config.entropy == "normalized" else LOG_VOCABULARY)
         if config.theta < lowest:
-            raise UserError(f"theta must be at least {lowest:g}: branches below were not shown to the target")
+            raise UserError("training.theta_too_low", lowest=f"{lowest:g}")
     kept_out = [text for path in paths[:held_out] for text in read_shard(path)]
     prompts = {tuple(text.prompt.tolist()) for text in kept_out}
     texts = [text for path in paths[held_out:] for text in read_shard(path)]
@@ -179,7 +183,7 @@ def accepted(round_: SimulatedRound, config: DecodeConfig, stop_ids: frozenset[i
         includes_mismatch=config.window_includes_mismatch,
         protected=[bool({*pair} & stop_ids) for pair in zip(round_.ids.tolist(), round_.targets.tolist())],
     )
-    return judgement.kept
+    return judgement.accepted
 
 
 def walk(

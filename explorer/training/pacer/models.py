@@ -37,7 +37,7 @@ def load_models(name: str, device: str | None, dtype: str | None) -> CollectingM
     """Load a pair for collecting; dtype: of the target alone, the draft is laid out as in a run. Raises UserErrors."""
     known = find_pair(name)
     if known.cross_tokenizer:
-        raise UserError("a layer scores the draft's tokens, and those of a cross-tokenizer pair are not the target's")
+        raise UserError("training.cross_tokenizer")
     folders = {side: folder for side, folder in folders_of(known).items() if side in ("target", "draft")}
     run, own = loading.placement(device, None), loading.placement(device, dtype)
     tokenizer = loading.read_tokenizer(folders["target"])

@@ -98,12 +98,8 @@ WARM_LOADING = "loading into memory. You can press Run already."
 WARM_READY = "in memory."
 WARM_FAILED = "could not be loaded ahead"
 
-TYPED_MISSING = "not on this machine: {name}. Get it with `hf download`, or choose one of the list"
-TYPED_TOO_LONG = "the name of a pair has at most {limit} characters"
-PROMPT_TOO_LONG = "the prompt has {size:,} characters, this page takes at most {limit:,}: shorten it"
 IMPORT_REFUSED = "{name} is no record of a run: {reason}"
 IMPORT_TITLE = "Nothing was opened"
-MISSING_INPUT = "{label} must be {range}, got nothing"
 UNEXPECTED = "The run failed: {error}. The page goes on working; the server's log has the details."
 OUT_OF_MEMORY = (
     "Out of memory: lower the budget or the draft length, or choose a smaller pair. The page goes on working."
@@ -582,16 +578,6 @@ TUNE_EXPECTED = {
     "unknown": "How long that takes is not known before the first prompt is through.",
 }
 TUNE_MEASURING = "{rounds} rounds"
-TUNE_NOTHING_SWEPT = "there is no sweep to measure a point of: sweep first"
-TUNE_NO_PROMPTS = "there are no prompts: type at least one, or take the shipped ones"
-TUNE_TOO_MANY = "{what}: at most {limit} on this page; the command line takes more (python -m explorer sweep)"
-TUNE_TOO_MANY_POINTS = (
-    "{points} points: at most {limit} on this page; name fewer, or use the command line (python -m explorer sweep)"
-)
-TUNE_BUDGET_LIMIT = "the budget of a sweep is at most {limit} tokens on this page; the command line takes more (python -m explorer sweep)"
-TUNE_BAD_LIMIT = "the fidelity limit must be from 0 to 10 nats, and a whole number of answers"
-TUNE_FILE_TOO_LARGE = "the file is larger than {limit} kB: take fewer prompts, or use the command line"
-TUNE_FILE_NOT_TEXT = "the file is not UTF-8 text"
 
 TUNE_VIEW: dict[str, Any] = {
     "locale": "en-GB",

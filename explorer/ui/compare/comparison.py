@@ -15,7 +15,7 @@ from explorer.trace import Baseline, Prompt, Round, Trace
 from explorer.ui.backend import Backend
 from explorer.ui.compare.request import ComparisonRequest
 from explorer.ui.jobs import Job
-from explorer.ui.messages import told
+from explorer.ui.messages import in_visitors_language
 from explorer.ui.run_text import end_event
 from explorer.ui.streams import long_step
 from explorer.wire import line
@@ -30,7 +30,7 @@ def header(job: Job[ComparisonRequest], title: str) -> str:
             "title": title,
             "prompt": job.request.prompt,
             "configs": [asdict(config) for config in configs],
-            "notes": [[told(caution) for caution in config.notes] for config in configs],
+            "notes": [[in_visitors_language(caution) for caution in config.notes] for config in configs],
         }
     )
 

@@ -16,7 +16,7 @@ from explorer.ui.compare.comparison import comparison_lines, header
 from explorer.ui.compare.request import CompareSession, ComparisonRequest, read_comparison
 from explorer.ui.jobs import Job
 from explorer.ui.known_paces import KnownPaces
-from explorer.ui.messages import told, words
+from explorer.ui.messages import in_visitors_language, visitors_texts
 from explorer.ui.notices import note, refusal
 from explorer.ui.offers import PairOffers
 from explorer.ui.streams import run_buttons, stream
@@ -36,8 +36,8 @@ class CompareHandlers:
         try:
             request = self._read("any", *settings)
         except UserError as error:
-            return note(told(str(error)), "note wrong")
-        said, known = words().COMPARE_EXPECTED, self._paces.of(request.pair)
+            return note(in_visitors_language(error), "note wrong")
+        said, known = visitors_texts().COMPARE_EXPECTED, self._paces.of(request.pair)
         tokens = request.configs[0].max_new_tokens
         text = said["plan"].format(tokens=tokens)
         if known is None:

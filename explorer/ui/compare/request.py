@@ -50,5 +50,5 @@ def read_comparison(
             pairs.check(config, pair)
             configs.append(config)
         except ConfigError as error:
-            raise ConfigError(f"{side}: {error}") from None
+            raise ConfigError("compare.side", side=side, reason=error) from None
     return ComparisonRequest(prompt, pair, (replace(configs[0], rule="autoregressive"), *configs))

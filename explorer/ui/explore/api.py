@@ -17,7 +17,7 @@ from explorer.ui.events import MODEL
 from explorer.ui.explore.request import RequestReader
 from explorer.ui.explore.run import run_lines
 from explorer.ui.jobs import Job
-from explorer.ui.messages import told, words
+from explorer.ui.messages import in_visitors_language, visitors_texts
 from explorer.ui.notices import error_box, failure, message_of
 from explorer.ui.run_text import end_event
 from explorer.ui.scripts import page_knobs
@@ -52,7 +52,7 @@ def run_once(backend: Backend, reader: RequestReader, *form: Any) -> dict[str, A
         trace = result_of(run_lines(backend, job))
     except Exception as error:
         raise failure(message_of(error)) from None
-    notes = list(job.request.config.notes)
+    notes = [str(note) for note in job.request.config.notes]
     return {"text": trace.text, "notes": notes, "summary": end_event(trace)["summary"], "trace": trace.to_json()}
 
 
@@ -82,4 +82,4 @@ def judge(
         KNOBS["draft_length"].check(len(case.match))
         return case.answer()
     except UserError as error:
-        raise error_box(told(str(error)), words().ERROR_TITLE) from None
+        raise error_box(in_visitors_language(error), visitors_texts().ERROR_TITLE) from None

@@ -17,7 +17,7 @@ from explorer.ui.explore import charts
 from explorer.ui.explore.request import RequestReader
 from explorer.ui.explore.run_choices import RunChoices
 from explorer.ui.explore.session import OWN, ExploreSession
-from explorer.ui.messages import told, words
+from explorer.ui.messages import in_visitors_language, visitors_texts
 from explorer.ui.notices import error_box, refusal
 from explorer.ui.run_text import run_text, title_of
 from explorer.ui.scripts import IMPORT_LIMIT, page_knobs
@@ -61,8 +61,8 @@ class OpenHandlers:
         try:
             trace = read_trace(text)
         except UserError as error:
-            message = words().IMPORT_REFUSED.format(name=name, reason=told(str(error)))
-            raise error_box(message, words().IMPORT_TITLE, duration=20) from None
+            message = visitors_texts().IMPORT_REFUSED.format(name=name, reason=in_visitors_language(error))
+            raise error_box(message, visitors_texts().IMPORT_TITLE, duration=20) from None
         session.drop_own()
         session.shown = ""
         pair, title = trace.provenance.pair, title_of(trace.provenance.pair, self._reader.titles)
@@ -103,8 +103,8 @@ class OpenHandlers:
 def read_trace(text: Any) -> Trace:
     """A trace from the text of a visitor's file; raises a UserError with the reason."""
     if not isinstance(text, str):
-        raise UserError("not a text")
+        raise UserError("import.not_text")
     size = len(text) if len(text) > IMPORT_LIMIT else len(text.encode("utf-8", "surrogatepass"))
     if size > IMPORT_LIMIT:
-        raise UserError(f"it has more than {IMPORT_LIMIT:,} bytes")
+        raise UserError("import.too_large", limit=f"{IMPORT_LIMIT:,}")
     return Trace.from_json(parse_json(text))

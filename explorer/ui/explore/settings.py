@@ -14,7 +14,7 @@ from explorer.ui.controls import ADVANCED, control, group_of, heading, pair_labe
 from explorer.ui.coupling import LOOSE_KNOBS
 from explorer.ui.forms import config_of
 from explorer.ui.languages import say
-from explorer.ui.messages import told
+from explorer.ui.messages import in_visitors_language
 from explorer.ui.notices import note
 from explorer.ui.offers import PairOffers
 from explorer.ui.recordings import Recording
@@ -84,5 +84,5 @@ def notes_html(offers: PairOffers, pair: Any, *values: Any) -> str:
         config = config_of({knob.name: value for knob, value in zip(page_knobs(), values)})
         offers.check(config, pair)
     except UserError as error:
-        return note(told(str(error)), "note wrong")
-    return "".join(note(told(one), "note") for one in config.notes)
+        return note(in_visitors_language(error), "note wrong")
+    return "".join(note(in_visitors_language(caution), "note") for caution in config.notes)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from explorer.engine.models.registry import CROSS_TOKENIZER, KnownPair, find_pair, is_here, public_name
 from explorer.engine.models.weights import local_path
 from explorer.errors import UserError
-from explorer.ui.catalogue import en as texts
 
 TYPED_LIMIT = 400  # characters
 
@@ -16,13 +15,13 @@ def typed_pair(name: str, local_folders: bool) -> KnownPair:
     local_folders: where visitors are no users of this machine, only hub ids are taken: its folders are not theirs to try.
     """
     if len(name) > TYPED_LIMIT:
-        raise UserError(texts.TYPED_TOO_LONG.format(limit=TYPED_LIMIT))
+        raise UserError("pair.name_too_long", limit=TYPED_LIMIT)
     known = find_pair(name)
     missing = [str(side) for side in known.sides.values() if not is_here(side)]
     if not local_folders:
         missing += [str(side) for side in known.sides.values() if isinstance(side, str) and local_path(side)]
     if missing:
-        raise UserError(texts.TYPED_MISSING.format(name=" / ".join(missing)))
+        raise UserError("pair.not_here", name=" / ".join(missing))
     return known
 
 

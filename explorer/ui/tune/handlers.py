@@ -17,11 +17,10 @@ from explorer.sweep.pace import Pace
 from explorer.sweep.points import csv_of
 from explorer.sweep.record import Sweep
 from explorer.ui.backend import Backend
-from explorer.ui.catalogue import en as texts
 from explorer.ui.jobs import Job
 from explorer.ui.known_paces import KnownPaces
 from explorer.ui.limits import UPLOAD_LIMIT
-from explorer.ui.messages import told, words
+from explorer.ui.messages import in_visitors_language, visitors_texts
 from explorer.ui.notices import note, refusal
 from explorer.ui.offers import PairOffers
 from explorer.ui.streams import run_buttons, stream
@@ -45,8 +44,8 @@ class TuneHandlers:
         try:
             plan = read_plan(self._offers, *form)
         except UserError as error:
-            return note(told(str(error)), "note wrong")
-        said = words().TUNE_EXPECTED
+            return note(in_visitors_language(error), "note wrong")
+        said = visitors_texts().TUNE_EXPECTED
         text = said["plan"].format(prompts=len(plan.items), points=plan.cells, tokens=plan.base.max_new_tokens)
         known = self._paces.of(plan.pair)
         if known is None:
@@ -55,7 +54,7 @@ class TuneHandlers:
         seconds = pace.sweep_seconds(len(plan.items), plan.base.max_new_tokens, plan.lengths)
         minutes = said["minute"] if seconds < 90 else said["minutes"].format(minutes=round(seconds / 60))
         cautions = [
-            told(caution)
+            in_visitors_language(caution)
             for length in plan.lengths
             for caution in replace(plan.base, window=max(plan.windows), draft_length=length).notes
         ]
@@ -82,7 +81,7 @@ class TuneHandlers:
         """At once: refuse a point that was not swept."""
         point, results = getattr(event, "point", None), session.results
         if not results or not results.sweep or not isinstance(point, int) or not 0 <= point < len(results.points):
-            raise refusal(UserError(texts.TUNE_NOTHING_SWEPT))
+            raise refusal(UserError("tune.nothing_swept"))
         job = job_of(SweepTask(results, point))
         job.log.append(line({"phase": "measuring"}))
         session.begin(job)
@@ -114,12 +113,12 @@ class TuneHandlers:
         """The text of a visitor's file of prompts, and the source that uses it."""
         try:
             if path is None or Path(path).stat().st_size > UPLOAD_LIMIT:
-                raise UserError(texts.TUNE_FILE_TOO_LARGE.format(limit=UPLOAD_LIMIT // 1000))
+                raise UserError("tune.file_too_large", limit=UPLOAD_LIMIT // 1000)
             text = Path(path).read_text(encoding="utf-8")
             if not typed_prompts(text):
-                raise UserError(texts.TUNE_NO_PROMPTS)
+                raise UserError("tune.no_prompts")
         except UnicodeDecodeError:
-            raise refusal(UserError(texts.TUNE_FILE_NOT_TEXT)) from None
+            raise refusal(UserError("tune.file_not_text")) from None
         except UserError as error:
             raise refusal(error) from None
         return text, "own"

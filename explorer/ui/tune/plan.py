@@ -8,9 +8,9 @@ from typing import Any
 
 from explorer.config import ConfigError, DecodeConfig, knobs
 from explorer.errors import UserError
+from explorer.messages import Message
 from explorer.prompts import CHECKABLE, EXAMPLES, PromptItem, read_prompts, typed_prompts
 from explorer.sweep.points import Limit
-from explorer.ui.catalogue import en as texts
 from explorer.ui.forms import check_length, check_pair, config_of
 from explorer.ui.limits import UPLOAD_LIMIT
 from explorer.ui.offers import PairOffers
@@ -59,16 +59,16 @@ def read_plan(
     drafter, policy, includes = rest
     swept = {name: _numbers(name, value) for name, value in zip(SWEPT, (thetas, windows, lengths))}
     if len(swept["draft_length"]) > MAX_LENGTHS:
-        raise UserError(texts.TUNE_TOO_MANY.format(what=texts.TUNE_LENGTHS, limit=MAX_LENGTHS))
+        raise UserError("tune.too_many", what=Message("tune.draft_lengths"), limit=MAX_LENGTHS)
     values = {knob.name: knob.default for knob in page_knobs()}
     values |= {"rule": "fly", "entropy": entropy, "drafter": drafter, "length": policy, "max_new_tokens": budget}
     values |= {name: numbers[-1] for name, numbers in swept.items()} | {"window_includes_mismatch": includes}
     base = config_of(values)
     if base.max_new_tokens > MAX_BUDGET:
-        raise UserError(texts.TUNE_BUDGET_LIMIT.format(limit=MAX_BUDGET))
+        raise UserError("tune.budget", limit=MAX_BUDGET)
     plan = SweepPlan(pair, _items(source, count, own), base, swept["theta"], swept["window"], swept["draft_length"])
     if plan.cells > MAX_POINTS:
-        raise UserError(texts.TUNE_TOO_MANY_POINTS.format(points=plan.cells, limit=MAX_POINTS))
+        raise UserError("tune.too_many_points", points=plan.cells, limit=MAX_POINTS)
     for window in plan.windows:
         pairs.check(replace(base, window=window), pair, "sweep")
     return plan
@@ -78,7 +78,7 @@ def read_limit(nats: Any, lost: Any) -> Limit:
     """The fidelity limit of the form; raises a UserError."""
     good = all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in (nats, lost))
     if not good or not 0 <= nats <= 10 or not 0 <= lost <= MAX_PROMPTS:
-        raise UserError(texts.TUNE_BAD_LIMIT)
+        raise UserError("tune.bad_limit")
     return Limit(float(nats), int(lost))
 
 
@@ -95,18 +95,18 @@ def spread(items: Sequence[PromptItem], count: int) -> tuple[PromptItem, ...]:
 def _items(source: Any, count: Any, own: Any) -> tuple[PromptItem, ...]:
     if source == "own":
         if not isinstance(own, str) or not own.strip():
-            raise UserError(texts.TUNE_NO_PROMPTS)
+            raise UserError("tune.no_prompts")
         if len(own) > UPLOAD_LIMIT:
-            raise UserError(texts.TUNE_FILE_TOO_LARGE.format(limit=UPLOAD_LIMIT // 1000))
+            raise UserError("tune.file_too_large", limit=UPLOAD_LIMIT // 1000)
         items = typed_prompts(own)
         if len(items) > MAX_PROMPTS:
-            raise UserError(texts.TUNE_TOO_MANY.format(what=texts.TUNE_PROMPTS, limit=MAX_PROMPTS))
+            raise UserError("tune.too_many", what=Message("tune.prompts"), limit=MAX_PROMPTS)
         check_length(*(item.prompt for item in items))
         return items
     if source not in SOURCES:
-        raise UserError(texts.TUNE_NO_PROMPTS)
+        raise UserError("tune.no_prompts")
     if not isinstance(count, (int, float)) or not 1 <= count <= MAX_PROMPTS:
-        raise UserError(texts.TUNE_TOO_MANY.format(what=texts.TUNE_PROMPTS, limit=MAX_PROMPTS))
+        raise UserError("tune.too_many", what=Message("tune.prompts"), limit=MAX_PROMPTS)
     return spread(read_prompts(CHECKABLE if source == "checkable" else EXAMPLES / "prompts.jsonl"), int(count))
 
 
@@ -120,9 +120,13 @@ def _numbers(name: str, value: Any) -> tuple[float, ...]:
         try:
             number = knob.kind(part.strip())
         except ValueError:
-            raise ConfigError(f"{knob.label} must be {knob.range_text}, got {part.strip()[:60]!r}") from None
+            raise ConfigError(
+                "knob.out_of_range", label=knob.label_message, range=knob.range_message, value=repr(part.strip()[:60])
+            ) from None
         knob.check(number)
         found.add(number)
     if not found:
-        raise ConfigError(f"{knob.label} must be {knob.range_text}, got nothing")
+        raise ConfigError(
+            "knob.out_of_range", label=knob.label_message, range=knob.range_message, value=Message("knob.nothing")
+        )
     return tuple(sorted(found))

@@ -10,7 +10,7 @@ from explorer.sweep import wire
 from explorer.sweep.record import PromptRuns, Sweep
 from explorer.ui.backend import Backend
 from explorer.ui.jobs import Job
-from explorer.ui.messages import words
+from explorer.ui.messages import visitors_texts
 from explorer.ui.streams import long_step
 from explorer.ui.tune.session import SweepTask
 from explorer.wire import line
@@ -78,7 +78,7 @@ def measure_lines(backend: Backend, job: Job[SweepTask]) -> Generator[str, None,
                 break
             if step is not None and monotonic() - reported_at >= PROGRESS_SECONDS:
                 reported_at = monotonic()
-                yield line({"phase": "measuring", "message": words().TUNE_MEASURING.format(rounds=step)})
+                yield line({"phase": "measuring", "message": visitors_texts().TUNE_MEASURING.format(rounds=step)})
             else:
                 yield ""
     return results.sweep

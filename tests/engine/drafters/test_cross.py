@@ -168,7 +168,7 @@ def test_drafts_are_kept_now_and_then(crossed):
     """Else the tests of whole texts say nothing about what a round hands on to the next."""
     pair = crossed()
     rounds = list(decode(pair, ids_of(pair), EXACT))
-    assert {0} < {round_.kept for round_ in rounds}
+    assert {0} < {round_.accepted for round_ in rounds}
     assert sum(len(round_.drafted) for round_ in rounds) > len(rounds)
 
 

@@ -181,7 +181,7 @@ def test_concurrent_calls_fetch_once():
     assert len(fetched) == 1
     assert len(set(folders)) == 1
     assert len(folders) == 3
-    assert any("Waiting" in message for message in messages)
+    assert any("Waiting" in str(message) for message in messages)
 
 
 @pytest.mark.parametrize(

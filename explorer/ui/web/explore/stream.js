@@ -3,7 +3,6 @@
 import { make, say } from "../core/dom.js";
 import { madeBy } from "../core/origin.js";
 import { makeReader } from "../core/progress.js";
-import { told } from "../core/told.js";
 import { TEXT } from "../given/texts.js";
 import { readEvent } from "../twins/wire.js";
 import { clearParts } from "./parts.js";
@@ -18,7 +17,7 @@ export function makeStream(view, { onRun, onEnd }) {
     beginRun(state, head);
     clearParts(parts);
     onRun(head);
-    parts.notes.replaceChildren(...head.notes.map((note) => make("p", "note", told(note))));
+    parts.notes.replaceChildren(...head.notes.map((note) => make("p", "note", say(TEXT.notes[note.code.replace("note.", "")], note.values))));
     view.root.dataset.rule = head.config.rule;
     drawOrigin(head.provenance);
     parts.legend.draw(state.kinds, head.config.rule);
