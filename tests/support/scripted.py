@@ -12,6 +12,7 @@ from explorer.config import DecodeConfig
 from explorer.conflicts import EVERYTHING, Offers
 from explorer.engine.turns import in_turn
 from explorer.errors import UserError
+from explorer.messages import Message
 from explorer.sweep.record import Measured, Pass, PromptRuns, run_of
 from explorer.sweep.runner import sweep_points
 from explorer.trace import (
@@ -124,7 +125,7 @@ class ScriptedPair:
 
     def encode(self, text: str, raw: bool = False) -> Prompt:
         if text == "too long":
-            raise UserError("the prompt has 9000 tokens and the budget is 128: shorten the prompt or lower the budget")
+            raise UserError("prompt.too_long", tokens=9000, budget=128, limit=2048)
         return Prompt((self.vocabulary.id(text),), text)
 
 
@@ -191,9 +192,9 @@ class ScriptedBackend:
         return (mine, ScriptedKnownPair("absent", "Absent pair", is_here=False, is_embedded=False))
 
     def load(self, name: str):
-        yield "reading the script"
+        yield Message("progress.downloading", {"repository": "the script"})
         if name == "absent":
-            raise UserError("the weights of Absent pair are not on this machine: fetch them first")
+            raise UserError("weights.not_here", repository="absent/pair")
         return ScriptedPair(name, self.script)
 
     def recorder(self, pair, prompt, config):

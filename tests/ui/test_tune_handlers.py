@@ -108,7 +108,7 @@ def test_a_sweep_streams_its_prompts_and_ends_with_files(handlers):
     choice = [event for event in rest if "choice" in event][-1]
     found = recommend(figures, Limit(0.1, 0))
     assert choice["choice"] == found.point.index
-    assert choice["reasons"] == list(found.reasons)
+    assert choice["reasons"] == [str(reason) for reason in found.reasons]
     assert choice["outside"] == [p.index for p in figures if p.config.rule == "fly" and Limit(0.1, 0).reasons(p)]
     assert rest[-1]["end"] == "done"
     run, cancel = outputs[-1][1:3]
