@@ -137,7 +137,7 @@ def kinds() -> Iterator[dict[str, Case]]:
     from explorer.ui.compare.request import CompareSession, side_knobs
     from explorer.ui.explore.session import ExploreSession
     from explorer.ui.exports import page, rounds_csv
-    from explorer.ui.scripts import page_knobs
+    from explorer.ui.page_knobs import page_knobs
     from explorer.ui.tune.handlers import TuneHandlers
     from explorer.ui.tune.session import TuneSession
 
