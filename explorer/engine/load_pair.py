@@ -21,7 +21,7 @@ def load_pair(
     name: str,
     device: str | None = None,
     dtype: str | None = None,
-    progress: Callable[[str], None] = lambda message: None,
+    progress: Callable[[Message], None] = lambda message: None,
 ) -> Pair:
     """Load both models and the tokenizer of a pair, and what ships for it: a judge head, PACER's layers.
 
