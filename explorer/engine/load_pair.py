@@ -15,6 +15,7 @@ from explorer.engine.models.registry import JUDGES, find_pair, folders_of, publi
 from explorer.engine.models.weights import RegistryModel, WeightsError
 from explorer.engine.pair import Pair, check_same_vocabulary
 from explorer.engine.verification import judge_head
+from explorer.messages import Message
 
 
 def load_pair(

@@ -20,6 +20,7 @@ from explorer.engine.models.weights import (
     registry_model,
 )
 from explorer.errors import UserError
+from explorer.messages import Message
 
 ASSETS = Path(__file__).parents[3] / "assets"
 WEIGHTS = ASSETS / "weights"
