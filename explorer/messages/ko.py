@@ -111,7 +111,7 @@ MESSAGES = {
     "conflict.sweep_pearl": "여러 설정은 라운드를 함께 쓰므로 앞선 라운드에 따라 달라지면 안 되는데, 진행 방식 pearl은 달라집니다",
     # 문서의 표 (explorer/bench/tables.py).
     "table.unknown": "{name}(이)라는 표는 없습니다. 있는 표: {known}",
-    "table.not_made": "표 {name}을(를) 만들 수 없습니다: {error}",
+    "table.not_made": "표를 만들 수 없습니다({name}): {error}",
     "table.judgements": "판정할 토큰은 {count}개인데 docs/figures/judged.json의 판정은 {known}개입니다",
     # Pairs
     "pair.lacks": "{reason} ({pair}에는 없음, 있는 것: {pairs})",
