@@ -10,7 +10,7 @@ from explorer.config import knobs
 from explorer.schema import SchemaError, parse_json, read
 from explorer.verdicts import LOOSE_RULES, RULES, Evidence, Judgement, judge, judge_evidence
 
-# What `judge --help` says of a line; docs/contracts.md has the same as a table.
+# What `judge --help` says of a line; docs/contracts/rule.md has the same as a table.
 FIELDS = (
     'One line holds one draft as a JSON object. Always: "rule", and "match" (true where the target agrees), a list like all others with '
     'one entry per drafted token. fly and exact also need "entropy", "theta" and "window"; "includes_mismatch" and "protected" (true where '
@@ -101,7 +101,7 @@ class Case(_Knobs):
             raise SchemaError("draft.wrong", reason=error) from None
         return {
             "verdicts": list(judgement.verdicts),
-            "kept": judgement.kept,
+            "kept": judgement.accepted,
             "cut": judgement.cut,
             "last": judgement.last,
         }

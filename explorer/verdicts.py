@@ -1,4 +1,4 @@
-"""The verification rules: which drafted tokens of one round are kept, and why.
+"""The verification rules: which drafted tokens of one round are accepted, and why.
 
 Pure functions over small lists: this module knows booleans, entropies and probabilities, never models, text or torch.
 FLy is arXiv 2511.22972; `docs/papers.md` says where the paper's text, its released code and this project differ. The other
@@ -20,18 +20,18 @@ class Verdict(StrEnum):
     """What became of one drafted token. Where several reasons to reject hold, the first listed here is given."""
 
     EXACT = "exact"  # the target agrees
-    DEFERRED = "deferred"  # a mismatch that FLy kept
-    RELAXED = "relaxed"  # a mismatch that another loose rule kept, on its own position alone
+    DEFERRED = "deferred"  # a mismatch that FLy accepted
+    RELAXED = "relaxed"  # a mismatch that another loose rule accepted, on its own position alone
     STOP = "rejected:stop"  # a mismatch that involves a stop id: never loosened
     GATE = "rejected:gate"  # the target was sure: entropy below theta
     WINDOW = "rejected:window"  # another mismatch followed inside the look-ahead window
     EDGE = "rejected:edge"  # clean so far, but the window does not fit in the draft
     LIMIT = "rejected:limit"  # beyond the threshold of a loose rule other than FLy
     REJECTED = "rejected"  # a mismatch under the exact rule
-    DISCARDED = "discarded"  # behind the cut: never counted as judged
+    DISCARDED = "discarded"  # after the cut: never counted as judged
 
     @property
-    def is_kept(self) -> bool:
+    def is_accepted(self) -> bool:
         return self is Verdict.EXACT or self.is_loosened
 
     @property
@@ -70,18 +70,18 @@ class Judgement:
     verdicts: tuple[Verdict, ...]
 
     @property
-    def kept(self) -> int:
+    def accepted(self) -> int:
         """How many drafted tokens are committed: all before the cut."""
-        return sum(verdict.is_kept for verdict in self.verdicts)
+        return sum(verdict.is_accepted for verdict in self.verdicts)
 
     @property
     def cut(self) -> int | None:
-        """0-based position of the rejected token, None when the whole draft is kept."""
-        return None if self.kept == len(self.verdicts) else self.kept
+        """0-based position of the rejected token, None when the whole draft is accepted."""
+        return None if self.accepted == len(self.verdicts) else self.accepted
 
     @property
     def last(self) -> Literal["correction", "bonus"]:
-        """What the target's own token of this round is: it replaces the rejected token or follows a fully kept draft."""
+        """What the target's own token of this round is: it replaces the rejected token or follows a fully accepted draft."""
         return "bonus" if self.cut is None else "correction"
 
 
@@ -141,7 +141,7 @@ def _fly(evidence: Evidence, position: int, settings: Settings) -> Verdict:
 
 
 def _typical(evidence: Evidence, position: int, settings: Settings) -> Verdict:
-    """Medusa's typical acceptance: kept where the target gives the token more than min(epsilon, delta * exp(-H))."""
+    """Medusa's typical acceptance: accepted where the target gives the token more than min(epsilon, delta * exp(-H))."""
     floor = min(settings.typical_epsilon, settings.typical_delta * evidence.certainty[position])
     return _within(evidence.prob[position] > floor)
 
@@ -166,10 +166,10 @@ def _kl(evidence: Evidence, position: int, settings: Settings) -> Verdict:
 def _judge(evidence: Evidence, position: int, settings: Settings) -> Verdict:
     """Kept where a judge head finds that the token does not matter, but never more than a few in a row.
 
-    The head learnt from single tokens among the target's own, so what it says is worth less after each one that it kept.
+    The head learnt from single tokens among the target's own, so what it says is worth less after each one that it accepted.
     """
     first = position
-    while first > 0 and not evidence.match[first - 1]:  # what stands before a judged token was kept
+    while first > 0 and not evidence.match[first - 1]:  # what stands before a judged token was accepted
         first -= 1
     in_a_row = position - first + 1
     return _within(in_a_row <= settings.judge_run and evidence.harmless[position] >= settings.judge_threshold)

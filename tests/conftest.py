@@ -237,7 +237,7 @@ def hand_round(
     match = tuple(d == a for d, a in zip(drafted, argmax))
     protected = tuple(STOP_ID in (d, a) for d, a in zip(drafted, argmax))
     judgement = judge_rows(match, rows[:-1], protected, config)
-    committed = (*drafted[: judgement.kept], argmax[judgement.kept])
+    committed = (*drafted[: judgement.accepted], argmax[judgement.accepted])
     requested = 0 if config.rule == "autoregressive" else config.draft_length
     return Round(
         before, requested, tuple(drafted), (0.5,) * len(drafted), ("model",) * len(drafted), rows, match,

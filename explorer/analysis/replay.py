@@ -28,7 +28,7 @@ class ReplayedRound:
 
     def committed(self, recorded: Round) -> tuple[int, ...]:
         """The ids this round commits under the new settings."""
-        return (*recorded.drafted[: self.after.kept], recorded.replacement[self.after.kept])
+        return (*recorded.drafted[: self.after.accepted], recorded.replacement[self.after.accepted])
 
     def emitted(self, recorded: Round, stop_ids: Iterable[int]) -> tuple[int, ...]:
         """The ids of this round that reach the text: all it commits, up to a stop id. Stop strings are not looked for again."""
@@ -70,8 +70,8 @@ def replay(trace: Trace, config: DecodeConfig) -> list[ReplayedRound]:
             raise ConfigError("record.lacks_evidence", reason=error) from None
         before = Judgement(recorded.verdicts)
         # Both begin with the same tokens, and a text that ended among those ends there again.
-        alike = min(before.kept, judgement.kept)
-        changed = before.kept != judgement.kept and len(recorded.emitted) > alike
+        alike = min(before.accepted, judgement.accepted)
+        changed = before.accepted != judgement.accepted and len(recorded.emitted) > alike
         round_ = ReplayedRound(index, before, judgement, changed, diverged)
         diverged = diverged or changed
         replayed.append(round_)

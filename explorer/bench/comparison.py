@@ -14,9 +14,9 @@ from dataclasses import asdict
 from pathlib import Path
 
 from explorer.bench.lines import drafts_that_differ, kind_table, line, notes, table
+from explorer.bench.measured import PLAIN
 from explorer.bench.pacer_rows import adaptive_rows, read_row
 from explorer.bench.rows import (
-    PLAIN,
     choose,
     is_chosen,
     measure,

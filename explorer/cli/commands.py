@@ -18,6 +18,7 @@ from explorer.cli import (
     replay,
     run,
     sweep,
+    tables,
 )
 from explorer.cli.options import Parser
 
@@ -35,6 +36,7 @@ COMMANDS = (
     ("distill", distill, "make the draft of the embedded pair"),
     ("pacer", pacer, "collect for, train and evaluate PACER's pre-verification layer"),
     ("judge-head", judge_head, "collect labels for, train and evaluate the judge head of a target"),
+    ("tables", tables, "the tables in the documents, made anew from the files of figures"),
 )
 
 

@@ -37,7 +37,7 @@ def main(args: argparse.Namespace) -> int:
         before, after = (terminal.letters(judgement.verdicts) for judgement in (round_.before, round_.after))
         line = f"round {round_.index + 1}: {before}"
         if before != after:
-            line += f" -> {after}  kept {round_.before.kept} -> {round_.after.kept}"
+            line += f" -> {after}  kept {round_.before.accepted} -> {round_.after.accepted}"
         if round_.changed:
             line += f"  {text_of(round_.committed(recorded), trace.vocabulary)!r}"
         print(line + ("  (counterfactual)" if round_.counterfactual else ""))

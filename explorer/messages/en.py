@@ -79,6 +79,10 @@ MESSAGES = {
     "conflict.sweep_phrase_drafter": "many settings at once share rounds, so none may depend on earlier ones as the drafter model+phrases does",
     "conflict.replay_rule": "a replay judges recorded drafts again: its rule must be exact or a loose one",
     "conflict.sweep_pearl": "many settings at once share rounds, so none may depend on earlier ones as schedule pearl does",
+    # Tables in the documents (explorer/bench/tables.py).
+    "table.unknown": "there is no table {name}: there are {known}",
+    "table.not_made": "the table {name} cannot be made: {error}",
+    "table.judgements": "{count} tokens to judge, and docs/figures/judged.json judges {known}",
     # Pairs
     "pair.lacks": "{reason} ({pair} has none; there is one for: {pairs})",
     "pair.unknown_named": "unknown pair {name}: name one of {names}, or TARGET,DRAFT as hub ids or local folders, or TARGET,DRAFT,{cross}",

@@ -109,6 +109,10 @@ MESSAGES = {
     "conflict.sweep_phrase_drafter": "여러 설정은 라운드를 함께 쓰므로 앞선 라운드에 따라 달라지면 안 되는데, 초안 생성기 model+phrases는 달라집니다",
     "conflict.replay_rule": "기록된 초안을 다시 판정하므로 규칙은 exact나 느슨한 규칙이어야 합니다",
     "conflict.sweep_pearl": "여러 설정은 라운드를 함께 쓰므로 앞선 라운드에 따라 달라지면 안 되는데, 진행 방식 pearl은 달라집니다",
+    # 문서의 표 (explorer/bench/tables.py).
+    "table.unknown": "{name}(이)라는 표는 없습니다. 있는 표: {known}",
+    "table.not_made": "표를 만들 수 없습니다({name}): {error}",
+    "table.judgements": "판정할 토큰은 {count}개인데 docs/figures/judged.json의 판정은 {known}개입니다",
     # Pairs
     "pair.lacks": "{reason} ({pair}에는 없음, 있는 것: {pairs})",
     "pair.unknown_named": "알 수 없는 모델 쌍 {name}. {names} 중 하나를 지정하거나, 허브 이름 또는 폴더를 TARGET,DRAFT 또는 TARGET,DRAFT,{cross} 형식으로 지정하세요",

@@ -44,7 +44,7 @@ def _row(number: int, round_: Round, added: Iterator[str]) -> list[str | int | f
         number,
         len(round_.drafted),
         round_.verified,
-        round_.kept,
+        round_.accepted,
         len(round_.emitted),
         " ".join(round_.verdicts),
         round_.last,

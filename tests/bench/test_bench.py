@@ -3,20 +3,17 @@
 import pytest
 
 from explorer.bench.lines import drafts_that_differ, kind_table, line, notes, table
+from explorer.bench.measured import PLAIN, WARM, Measured, row_name
 from explorer.bench.rows import (
     EXACT_WITH_TREE,
     PEARL,
-    PLAIN,
     THEIR_ASSISTED,
     THEIR_PLAIN,
-    WARM,
-    Measured,
     is_chosen,
     measure,
     our_rows,
     ours,
     ours_warm,
-    row_name,
     runnable,
     their_names,
     their_rows,

@@ -85,7 +85,7 @@ def make_round(
     match = tuple(d == t for d, t in zip(drafted, replacement))
     protected = (False,) * len(steps)
     judgement = judge_rows(match, rows[:-1], protected, config)
-    committed = (*drafted[: judgement.kept], replacement[judgement.kept])
+    committed = (*drafted[: judgement.accepted], replacement[judgement.accepted])
     return Round(
         length_before=length_before,
         requested=config.draft_length if steps else 0,
@@ -125,7 +125,7 @@ class ScriptedPair:
 
     def encode(self, text: str, raw: bool = False) -> Prompt:
         if text == "too long":
-            raise UserError("prompt.too_long", tokens=9000, budget=128, limit=8192)
+            raise UserError("prompt.too_long", tokens=9000, budget=128, limit=2048)
         return Prompt((self.vocabulary.id(text),), text)
 
 
@@ -194,7 +194,7 @@ class ScriptedBackend:
     def load(self, name: str):
         yield Message("progress.downloading", {"repository": "the script"})
         if name == "absent":
-            raise UserError("weights.not_here", repository="absent")
+            raise UserError("weights.not_here", repository="absent/pair")
         return ScriptedPair(name, self.script)
 
     def recorder(self, pair, prompt, config):

@@ -167,8 +167,7 @@ def test_a_window_that_does_not_fit_is_allowed_and_noted(handlers, command, save
     assert words in err
     opened = json.dumps(make_trace(**settings).to_json())
     _, text, *_ = handlers.open_file(ExploreSession(), SimpleNamespace(text=opened, name="f.json"))
-    note = {"code": "note.window_too_long", "values": {"window": 8, "longest": 8}}
-    assert note in json.loads(text.splitlines()[0])["notes"]
+    assert json.loads(text.splitlines()[0])["notes"][0]["code"] == "note.window_too_long"
 
 
 @pytest.mark.parametrize("pair", ["nope", "../../etc", "", None, ["scripted"], "<b>x</b>"])
@@ -270,7 +269,7 @@ def test_markup_in_a_failure_is_text_in_both_places():
     class Broken(ScriptedBackend):
         def load(self, name):
             yield ""
-            raise UserError("weights.no_such", reference=MARKUP)
+            raise UserError("file.is_folder", file=MARKUP)
 
     sent = []
 
@@ -283,7 +282,7 @@ def test_markup_in_a_failure_is_text_in_both_places():
     with pytest.raises(gr.Error) as error:
         collect()
     assert "<" not in str(error.value)
-    assert f" {MARKUP}," in json.loads(sent[-1].splitlines()[-1])["message"], "a script writes it as text"
+    assert json.loads(sent[-1].splitlines()[-1])["message"].startswith(MARKUP), "a script writes it as text"
 
 
 def test_markup_in_token_text_stays_text(ways, handlers, command, tmp_path):

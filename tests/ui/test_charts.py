@@ -54,7 +54,7 @@ def test_a_run_that_pacer_steered_shows_its_drafts_and_whether_its_predictions_h
     parts = {part.name: part for part in figure(trace).data}
     kept, lost = parts["kept"].y, parts["not kept"].y
     assert [sum(pair) for pair in zip(kept, lost)] == [len(round_.drafted) for round_ in trace.rounds]
-    assert list(kept) == [round_.kept for round_ in trace.rounds]
+    assert list(kept) == [round_.accepted for round_ in trace.rounds]
     bins = calibration(*predictions(trace.rounds))
     scored = parts["scored tokens"]
     assert list(zip(scored.x, scored.y)) == [(one.predicted, one.kept) for one in bins]

@@ -77,7 +77,7 @@ def test_a_round_reads_back_as_it_was_recorded():
         ]  # bit-equal: theta meets them
         assert round_["entropy"]["top3"] == [row.entropy_top3 for row in rows]
         assert round_["judgement"]["verdicts"] == list(map(str, record.verdicts))
-        assert (round_["judgement"]["kept"], round_["judgement"]["last"]) == (record.kept, record.last)
+        assert (round_["judgement"]["accepted"], round_["judgement"]["last"]) == (record.accepted, record.last)
         assert round_["emitted"] == len(record.emitted)
         assert len(round_["top"]) == len(rows)
         assert text[round_["top"][0][0]["token"]] == piece_of(words[rows[0].argmax]).text
@@ -169,7 +169,7 @@ def test_a_round_cut_at_the_budget_shows_only_what_was_emitted():
 def test_a_round_without_a_draft():
     run = read(encode(Words(), [([], " alone")], config=DecodeConfig(rule="autoregressive"))[0])
     assert [(token["text"], token["position"]) for token in run["tokens"]] == [(" alone", 0)]
-    assert run["rounds"][0]["judgement"] == {"verdicts": [], "kept": 0, "cut": None, "last": "bonus"}
+    assert run["rounds"][0]["judgement"] == {"verdicts": [], "accepted": 0, "cut": None, "last": "bonus"}
 
 
 def test_a_row_stays_small():

@@ -18,15 +18,20 @@ from explorer.trace import EVIDENCE, Prompt, Provenance, Trace, mentioned_ids
 from explorer.verdicts import LOOSE_RULES, judge
 from explorer.wire import RunEncoder, header
 
-JUDGE_ALL = """data.map(({match, entropy, protected: stops, includes_mismatch, ...settings}) =>
+# As `python -m explorer judge` writes a judgement.
+AS_WRITTEN = ".map(({ accepted, ...judged }) => ({ ...judged, kept: accepted }))"
+JUDGE_ALL = (
+    """data.map(({match, entropy, protected: stops, includes_mismatch, ...settings}) =>
     judgeEvidence({match, entropy, protected: stops}, {...settings, window_includes_mismatch: includes_mismatch ?? false}))"""
+    + AS_WRITTEN
+)
 
 
 def python(case):
     judged = judge(**case)
     return {
         "verdicts": list(judged.verdicts),
-        "kept": judged.kept,
+        "kept": judged.accepted,
         "cut": judged.cut,
         "last": judged.last,
     }
@@ -62,8 +67,11 @@ def test_the_rule_agrees_on_random_cases():
 
 RELAXING = [rule for rule in LOOSE_RULES if rule != "fly"]
 RELAXED_KNOBS = [knob for rule in RELAXING for knob in LOOSE_RULES[rule].settings]
-JUDGE_RELAXED = """data.map((input) => judgeEvidence({match: input.match, protected: input.protected,
+JUDGE_RELAXED = (
+    """data.map((input) => judgeEvidence({match: input.match, protected: input.protected,
     ...Object.fromEntries(EVIDENCE.map((name) => [name, input[name] ?? []]))}, input))"""
+    + AS_WRITTEN
+)
 
 
 def test_the_other_rules_pass_their_cases(relaxed_cases):
@@ -229,9 +237,9 @@ def test_replay_agrees_where_a_window_ends_in_a_phrase(hand):
 def test_a_tree_is_judged_again_as_one_draft(hand):
     """Which path was chosen does not depend on the rule: kept under top k, the last token of the path is followed by a bonus."""
     trace = hand.tree()
-    assert [round_.after.kept for round_ in replay(trace, dataclasses.replace(trace.config, rule="topk", top_k=2))] == [
-        3
-    ]
+    assert [
+        round_.after.accepted for round_ in replay(trace, dataclasses.replace(trace.config, rule="topk", top_k=2))
+    ] == [3]
     assert check_replay(trace)
 
 

@@ -92,7 +92,7 @@ class VerifiedDraft:
 
     def committed(self, judgement: Judgement) -> tuple[int, ...]:
         """The accepted drafted tokens and the target's own: a correction, or the bonus token."""
-        accepted = judgement.kept
+        accepted = judgement.accepted
         return (*self.proposal.draft.ids[:accepted], self.readings.replacement[accepted])
 
     def round(self, judgement: Judgement, emitted: tuple[int, ...], seconds: Seconds) -> Round:

@@ -183,7 +183,7 @@ def accepted(round_: SimulatedRound, config: DecodeConfig, stop_ids: frozenset[i
         includes_mismatch=config.window_includes_mismatch,
         protected=[bool({*pair} & stop_ids) for pair in zip(round_.ids.tolist(), round_.targets.tolist())],
     )
-    return judgement.kept
+    return judgement.accepted
 
 
 def walk(

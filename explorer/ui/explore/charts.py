@@ -107,9 +107,9 @@ def _lengths(made: Figure, at: dict[str, int], trace: Trace) -> None:
     from plotly.graph_objects import Bar
 
     labels = visitors_texts().explore.CHARTS
-    kept = [round_.kept for round_ in trace.rounds]
-    lost = [len(round_.drafted) - round_.kept for round_ in trace.rounds]
-    for name, counts, colour in (("kept", kept, "#2f8f83"), ("not_kept", lost, "#dfb39b")):
+    accepted = [round_.accepted for round_ in trace.rounds]
+    rest = [len(round_.drafted) - round_.accepted for round_ in trace.rounds]
+    for name, counts, colour in (("kept", accepted, "#2f8f83"), ("not_kept", rest, "#dfb39b")):
         made.add_trace(Bar(x=_numbers(trace), y=counts, name=labels[name], marker_color=colour), **at)
     made.update_xaxes(title_text=labels["round"], **at)
     made.update_yaxes(title_text=labels["tokens"], **at)

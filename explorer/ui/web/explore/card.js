@@ -29,7 +29,7 @@ export function makeCard(onUnpin) {
     close.addEventListener("click", onUnpin);
     const token = judgement === round.judgement || kind === recorded ? run.tokens[round.first + position] : null;
     const emitted = token?.round === round && token.position === position ? token : null;
-    const piece = run.pieces[position <= judgement.kept ? committedAt(round, position, judgement) : round.drafted[position]];
+    const piece = run.pieces[position <= judgement.accepted ? committedAt(round, position, judgement) : round.drafted[position]];
     root.classList.toggle("pinned", pinned);
     root.classList.add("filled");
     root.replaceChildren(

@@ -7,10 +7,10 @@ import { disagreements } from "../twins/wire.js";
 export function acceptanceByPosition(rounds) {
   const positions = [];
   for (const { size, fromPool, judgement } of rounds) {
-    for (let j = 0; j < size - fromPool && j <= judgement.kept; j++) {
+    for (let j = 0; j < size - fromPool && j <= judgement.accepted; j++) {
       positions[j] ??= { reached: 0, kept: 0 };
       positions[j].reached += 1;
-      if (j < judgement.kept) positions[j].kept += 1;
+      if (j < judgement.accepted) positions[j].kept += 1;
     }
   }
   return positions.map((at) => ({ ...at, rounds: rounds.length }));

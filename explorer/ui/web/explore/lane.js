@@ -10,7 +10,7 @@ import { kindClass } from "./kinds.js";
 // at: {run, round, position, judgement, settings, kinds}; selected: whether it is on show; scale: the entropy at the top of its bar.
 export function lane(at, selected, scale) {
   const { round, position, judgement } = at, own = position === round.size;
-  const verdict = own ? null : judgement.verdicts[position], faded = verdict === "discarded" || position > judgement.kept;
+  const verdict = own ? null : judgement.verdicts[position], faded = verdict === "discarded" || position > judgement.accepted;
   const node = make("div", `lane ${faded ? "faded" : kindAt(judgement, position)}`, part("position", own ? TEXT.lanes.own : String(position + 1)),
     draftOf(at), targetOf(at), verdictOf(at), entropyOf(at, scale));
   node.dataset.position = position;
@@ -30,7 +30,7 @@ function chip(run, token, ...classes) {
 }
 
 // There is no bonus after a cut.
-const isHidden = ({ round, position, judgement }) => position === round.size && position > judgement.kept;
+const isHidden = ({ round, position, judgement }) => position === round.size && position > judgement.accepted;
 
 function draftOf({ run, round, position, judgement }) {
   if (position === round.size) return part("draft");
@@ -43,7 +43,7 @@ function targetOf(at) {
   const { run, round, position, judgement } = at;
   if (round.match[position]) return part("target", make("span", "agrees", TEXT.lanes.agrees));
   if (isHidden(at)) return part("target");
-  const classes = position === judgement.kept ? ["tok", kindAt(judgement, position)] : ["plain"];
+  const classes = position === judgement.accepted ? ["tok", kindAt(judgement, position)] : ["plain"];
   return part("target", chip(run, round.replacement[position], ...classes));
 }
 

@@ -27,7 +27,7 @@ export function makeLanes(onPick) {
     const knobs = RULE_KNOBS.filter((name) => name !== "theta").map((name) => settings[name]);
     if (!drawn(run.head.run, round.index, position, judgement.verdicts, sides, scale, progress.rounds, ...knobs)) {
       title.replaceChildren(say(words.heading, progress),
-        make("small", "", say(round.size ? words.outcome : words.outcome_alone, { size: round.size, kept: judgement.kept })));
+        make("small", "", say(round.size ? words.outcome : words.outcome_alone, { size: round.size, kept: judgement.accepted })));
       grid.build(at, scale);
     }
     grid.placeTheta(settings, scale);

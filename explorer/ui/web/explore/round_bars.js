@@ -28,19 +28,19 @@ export function makeRoundBars() {
 
 // other: of replay(), where there is one. Neighbours of one kind are one box.
 function addRound(paths, round, other, place, { slot, unit }) {
-  const { verdicts, kept, last } = other ? other.after : round.judgement, gap = Math.min(3, slot * 0.25);
+  const { verdicts, accepted, last } = other ? other.after : round.judgement, gap = Math.min(3, slot * 0.25);
   const box = (name, from, to) => {
     if (to <= from) return;
     const height = (to - from) * unit - Math.min(1, unit * 0.3);
     paths[name].push(`M${(place * slot + gap / 2).toFixed(1)} ${(HEIGHT - to * unit).toFixed(1)}h${(slot - gap).toFixed(1)}v${height.toFixed(1)}h${(gap - slot).toFixed(1)}z`);
   };
   let from = 0;
-  for (let to = 1; to <= kept; to++) {
-    if (to < kept && verdicts[to] === verdicts[from]) continue;
+  for (let to = 1; to <= accepted; to++) {
+    if (to < accepted && verdicts[to] === verdicts[from]) continue;
     box(verdicts[from], from, to);
     from = to;
   }
-  box(last, kept, kept + 1);
-  box("spare", kept + 1, round.size);
-  if (other?.changed) paths.was.push(`M${(place * slot).toFixed(1)} ${(HEIGHT - (round.judgement.kept + 1) * unit).toFixed(1)}h${slot.toFixed(1)}`);
+  box(last, accepted, accepted + 1);
+  box("spare", accepted + 1, round.size);
+  if (other?.changed) paths.was.push(`M${(place * slot).toFixed(1)} ${(HEIGHT - (round.judgement.accepted + 1) * unit).toFixed(1)}h${slot.toFixed(1)}`);
 }

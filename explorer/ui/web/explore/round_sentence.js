@@ -17,8 +17,8 @@ export function roundSentence(at) {
   const text = (token) => quote(run.pieces[token].text);
   const parts = [];
   if (!round.size) return [...fill(words.alone, { token: text(round.replacement[0]) }), ...meanwhile(at)];
-  parts.push(...fill(words.kept, { kept: judgement.kept, size: round.size }));
-  disagreements(round).filter((position) => position <= judgement.kept && position < round.size).forEach((position) => {
+  parts.push(...fill(words.kept, { kept: judgement.accepted, size: round.size }));
+  disagreements(round).filter((position) => position <= judgement.accepted && position < round.size).forEach((position) => {
     const verdict = judgement.verdicts[position];
     parts.push(" ", ...fill(words[verdict], {
       position: position + 1, draft: text(round.drafted[position]), target: text(round.replacement[position]),
@@ -28,7 +28,7 @@ export function roundSentence(at) {
   });
   if (judgement.last === "bonus") parts.push(" ", ...fill(words.bonus, { token: text(round.replacement[round.size]) }));
   const stop = round.blocks.find((block) => !block.passed && block.mean !== null), own = round.size - round.fromPool;
-  if (stop) parts.push(" ", say(judgement.kept >= own ? words.stopped_early : words.stopped, { policy: TEXT.lanes.policies[settings.length] ?? TEXT.lanes.policies.pacer, score: TEXT.lanes.scored[scoreOf(settings)], size: own, mean: number(stop.mean), threshold: number(stop.threshold), cut: judgement.kept + 1 }));
+  if (stop) parts.push(" ", say(judgement.accepted >= own ? words.stopped_early : words.stopped, { policy: TEXT.lanes.policies[settings.length] ?? TEXT.lanes.policies.pacer, score: TEXT.lanes.scored[scoreOf(settings)], size: own, mean: number(stop.mean), threshold: number(stop.threshold), cut: judgement.accepted + 1 }));
   if (round.tree) parts.push(" ", say(words.tree, { nodes: round.tree.length, beside: round.tree.length - round.size }));
   parts.push(...tried(at), ...meanwhile(at));
   return parts;

@@ -57,10 +57,10 @@ export function makeRounds(onShow) {
     header.scope = "row";
     const cut = judgement.cut !== null && judgement.cut < emitted ? short(round.entropy[measure][judgement.cut]) : "–";
     const text = make("td", "c-text", ...tokens.map((token) => make("span", kindAt(judgement, token.position), ...(token.text ? [visible(token.text)] : []))));
-    const line = round.judgement.verdicts.map((verdict) => LETTER_OF[verdict]).join("") + (judgement.kept < emitted ? OWN_LETTER[judgement.last] : "");
+    const line = round.judgement.verdicts.map((verdict) => LETTER_OF[verdict]).join("") + (judgement.accepted < emitted ? OWN_LETTER[judgement.last] : "");
     const seconds = Object.values(round.seconds).reduce((sum, value) => sum + value, 0);
     return make("tr", "", header,
-      make("td", "c-drafted", String(round.size)), make("td", "c-kept", String(judgement.kept)),
+      make("td", "c-drafted", String(round.size)), make("td", "c-kept", String(judgement.accepted)),
       make("td", "c-verdicts", letters(line)), make("td", "c-entropy", cut), text, make("td", "c-seconds", number(seconds)));
   }
 

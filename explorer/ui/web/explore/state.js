@@ -84,7 +84,7 @@ export function tokenIndex({ run }, place) {
 // What a round is worth looking at for: a mismatch that was accepted, else where it was cut, else its last token.
 export function highlight(state, round) {
   const judgement = judgementOf(state, round), loosened = judgement.verdicts.findIndex(isLoosened);
-  return loosened >= 0 ? loosened : judgement.kept;
+  return loosened >= 0 ? loosened : judgement.accepted;
 }
 
 // The round that a view opens on: of a finished run the first with what this page is about, else the newest.
@@ -104,7 +104,7 @@ const SEEK = {
 export const sought = (state, kind) => state.run.rounds.flatMap((round) => {
   const judgement = judgementOf(state, round);
   return round.match.map((_, position) => ({ round: round.index, position }))
-    .filter(({ position }) => position <= judgement.kept && SEEK[kind](round, position, judgement));
+    .filter(({ position }) => position <= judgement.accepted && SEEK[kind](round, position, judgement));
 });
 
 // Which kinds have anything to find.

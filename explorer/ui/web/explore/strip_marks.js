@@ -38,7 +38,7 @@ export function makeStripMarks({ spans, groups }) {
   // Under other settings: what a round would lose, what it would commit instead, and where the text parts. again: of replay().
   function rejudge(run, again) {
     run.rounds.forEach((round) => {
-      const other = again?.rounds[round.index], accepted = other?.changed ? other.after.kept : null;
+      const other = again?.rounds[round.index], accepted = other?.changed ? other.after.accepted : null;
       if ((judgedAs[round.index] ?? null) === accepted) return;
       judgedAs[round.index] = accepted;
       markRound(run, round, accepted);
@@ -48,14 +48,14 @@ export function makeStripMarks({ spans, groups }) {
 
   // accepted: how many drafted tokens, null for as recorded.
   function markRound(run, round, accepted) {
-    const { kept } = round.judgement, fewer = accepted !== null && accepted < kept, more = accepted !== null && accepted > kept;
+    const recorded = round.judgement.accepted, fewer = accepted !== null && accepted < recorded, more = accepted !== null && accepted > recorded;
     for (let position = 0; position < round.emitted; position++) {
       const span = spans[round.first + position];
       span.classList.toggle("lost", fewer && position === accepted);
       span.classList.toggle("behind", fewer && position > accepted);
-      span.classList.toggle("replaced", more && position === kept);
-      if (more && position === kept) {
-        span.dataset.instead = round.drafted.slice(kept, accepted).map((token) => visible(run.pieces[token].text)).join("").trimStart() || "␣";
+      span.classList.toggle("replaced", more && position === recorded);
+      if (more && position === recorded) {
+        span.dataset.instead = round.drafted.slice(recorded, accepted).map((token) => visible(run.pieces[token].text)).join("").trimStart() || "␣";
       } else delete span.dataset.instead;
     }
   }

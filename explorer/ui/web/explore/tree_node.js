@@ -17,7 +17,7 @@ export function treeNode(at, index) {
   };
   const drafted = ({ position, token, prob }) =>
     [chip(token), make("span", "tree-chance", percent(prob)), position === null ? null : letter(judgement.verdicts[position])];
-  const face = make("span", "tree-face", ...(index < tree.length ? drafted(tree[index]) : [chip(round.replacement[judgement.kept]), letter(judgement.last)]));
+  const face = make("span", "tree-face", ...(index < tree.length ? drafted(tree[index]) : [chip(round.replacement[judgement.accepted]), letter(judgement.last)]));
   face.setAttribute("aria-hidden", "true");
   const node = make("div", "tree-node", face, make("span", "sr-only", ...nodeSentence(at, index)));
   node.classList.add(...nodeClasses(at, index));
@@ -28,11 +28,11 @@ export function treeNode(at, index) {
 }
 
 // What became of a node.
-function fateOf({ round, judgement: { kept } }, index) {
+function fateOf({ round, judgement: { accepted } }, index) {
   if (index === round.tree.length) return "own";
   const { position } = round.tree[index];
   if (position === null) return "beside";
-  return position < kept ? "kept" : position === kept ? "refused" : "discarded";
+  return position < accepted ? "kept" : position === accepted ? "refused" : "discarded";
 }
 
 export function nodeClasses(at, index) {
@@ -45,7 +45,7 @@ export function nodeClasses(at, index) {
 export function nodeSentence(at, index) {
   const { run, round, judgement } = at, words = TEXT.tree, text = (token) => quote(run.pieces[token].text);
   const node = round.tree[index];
-  if (!node) return fill(words.own_node, { token: text(round.replacement[judgement.kept]) });
+  if (!node) return fill(words.own_node, { token: text(round.replacement[judgement.accepted]) });
   const values = { token: text(node.token), level: node.depth, chance: percent(node.prob), along: percent(node.along), choice: text(node.argmax) };
   return [...fill(words.node, values), " " + words.fates[fateOf(at, index)]];
 }

@@ -34,7 +34,7 @@ export function makeTree(onPick) {
 
   function build(at) {
     const { tree } = at.round, depth = Math.max(...tree.map((node) => node.depth));
-    title.replaceChildren(words.title, make("small", "", say(words.counts, { nodes: tree.length, depth, kept: at.judgement.kept })));
+    title.replaceChildren(words.title, make("small", "", say(words.counts, { nodes: tree.length, depth, kept: at.judgement.accepted })));
     picture.draw(at);
   }
 
@@ -48,7 +48,7 @@ export function makeTree(onPick) {
   }
 
   function pick(index) {
-    const position = index === shown.round.tree.length ? shown.judgement.kept : shown.round.tree[index].position;
+    const position = index === shown.round.tree.length ? shown.judgement.accepted : shown.round.tree[index].position;
     if (position !== null) onPick(position);
     select(index, true);
   }

@@ -17,7 +17,7 @@ export function makeTreePicture() {
   // at: as for the panel.
   function draw(at) {
     const { tree } = at.round;
-    layout = treeLayout(tree, at.judgement.kept);
+    layout = treeLayout(tree, at.judgement.accepted);
     const place = placesOf(layout), { width, height } = place;
     parts = layout.nodes.map(({ depth }, index) => {
       const node = treeNode(at, index);

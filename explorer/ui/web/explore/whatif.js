@@ -56,7 +56,7 @@ export const knobValue = (name, value) => knobWords(TEXT.whatif.values, name, va
 function lostAndGained(run, again) {
   let lost = 0, gained = 0, refused = 0;
   again.rounds.forEach(({ after }, index) => {
-    const difference = after.kept - run.rounds[index].judgement.kept;
+    const difference = after.accepted - run.rounds[index].judgement.accepted;
     if (difference > 0) gained += difference;
     else if (difference < 0) { lost -= difference; refused += 1; }
   });

@@ -26,7 +26,7 @@ const unsolved = (note, values = {}) => ({ right: false, note, values });
 // The first judged position where the draft said one text and the target another.
 function mismatchOf(run, draft, target) {
   for (const round of run.rounds) {
-    const position = round.match.findIndex((match, at) => !match && at <= round.judgement.kept
+    const position = round.match.findIndex((match, at) => !match && at <= round.judgement.accepted
       && run.pieces[round.drafted[at]].text === draft && run.pieces[round.replacement[at]].text === target);
     if (position >= 0) return { round: round.index, position };
   }
@@ -46,10 +46,10 @@ const roundOf = (draft, target) => (run) => {
 };
 
 const verdictAt = ({ run, judgementOf }, place) => judgementOf(run.rounds[place.round]).verdicts[place.position];
-const thrownAway = (round, judgement) => round.size - judgement.kept;
+const thrownAway = (round, judgement) => round.size - judgement.accepted;
 // The first round that drafted as many tokens as it may, and kept them all.
 const firstWhole = (run) => {
-  const round = run.rounds.find(({ size, judgement }) => size === run.head.config.draft_length && judgement.kept === size);
+  const round = run.rounds.find(({ size, judgement }) => size === run.head.config.draft_length && judgement.accepted === size);
   return round ? { round: round.index, position: 0 } : null;
 };
 // The block at which a length policy ended the draft, undefined where none did.

@@ -13,7 +13,7 @@ export function roundsCsv(run) {
     const { judgement } = round;
     const text = run.tokens.slice(round.first, round.first + round.emitted).map((token) => token.text).join("");
     const at = (measure) => (judgement.cut === null ? null : round.entropy[measure][judgement.cut]);
-    return [round.index + 1, round.size, round.verified, judgement.kept, round.emitted, judgement.verdicts.join(" "), judgement.last,
+    return [round.index + 1, round.size, round.verified, judgement.accepted, round.emitted, judgement.verdicts.join(" "), judgement.last,
       judgement.cut === null ? null : judgement.cut + 1, at("normalized"), at("top3"), text, ...PHASES.map((phase) => round.seconds[phase])];
   });
   return csvTable(CSV_HEAD, rows);

@@ -30,8 +30,8 @@ export function replay(run, settings) {
   const rounds = run.rounds.map((round) => {
     const before = round.judgement, after = judgeAgain(round, settings);
     // Both begin with the same tokens, and a text that ended among those ends there again.
-    const alike = Math.min(before.kept, after.kept);
-    const changed = before.kept !== after.kept && round.emitted > alike;
+    const alike = Math.min(before.accepted, after.accepted);
+    const changed = before.accepted !== after.accepted && round.emitted > alike;
     const diverged = firstChange !== null;
     addToSpan(diverged ? counterfactual : exact, after.verdicts, changed ? emittedUnder(run, round, after) : round.emitted);
     if (changed && !diverged) firstChange = round.index;
@@ -60,8 +60,8 @@ export const tauOf = (span) => (span.passes ? span.tokens / span.passes : null);
 
 // Tokens a round emits under another judgement: what it commits, up to a stop id. Stop strings are not looked for again.
 function emittedUnder(run, round, judgement) {
-  for (let position = 0; position <= judgement.kept; position++) {
+  for (let position = 0; position <= judgement.accepted; position++) {
     if (run.pieces[committedAt(round, position, judgement)].stop) return position + 1;
   }
-  return judgement.kept + 1;
+  return judgement.accepted + 1;
 }

@@ -16,13 +16,13 @@ const LOOSE_RULES = {
   kl: ({ top_prob: top, divergence }, at, { kl_confidence: sure, kl_limit: limit }) => within(top[at] <= sure && divergence[at] < limit),
   judge({ match, harmless }, position, { judge_threshold: threshold, judge_run: most }) {
     let first = position;
-    while (first > 0 && !match[first - 1]) first--; // what stands before a judged token was kept
+    while (first > 0 && !match[first - 1]) first--; // what stands before a judged token was accepted
     return within(position - first + 1 <= most && harmless[position] >= threshold);
   },
 };
 
 // Judge the drafted tokens of one round. evidence: lists by name, one entry per drafted token, match among them, and protected
-// (a stop id is involved) where any is; settings: the knobs of the rules by name. Returns {verdicts, kept, cut, last}; cut is null
+// (a stop id is involved) where any is; settings: the knobs of the rules by name. Returns {verdicts, accepted, cut, last}; cut is null
 // where the whole draft is accepted.
 export function judgeEvidence(evidence, settings) {
   const { match, protected: stops } = evidence, size = match.length, judgeMismatch = LOOSE_RULES[settings.rule];
@@ -39,7 +39,7 @@ export function judgeEvidence(evidence, settings) {
     verdicts.push(cut === null ? verdict(position) : "discarded");
     if (cut === null && verdicts[position].startsWith("rejected")) cut = position;
   }
-  return { verdicts, kept: cut ?? size, cut, last: cut === null ? "bonus" : "correction" };
+  return { verdicts, accepted: cut ?? size, cut, last: cut === null ? "bonus" : "correction" };
 }
 
 // Kept though it is not the target's own choice.

@@ -79,7 +79,7 @@ function evidenceOf(line, match) {
 function judgementOf(line) {
   const verdicts = [...line.w].map((letter) => VERDICT_OF[letter]);
   const cut = verdicts.findIndex((verdict) => verdict.startsWith("rejected"));
-  return cut < 0 ? { verdicts, kept: verdicts.length, cut: null, last: "bonus" } : { verdicts, kept: cut, cut, last: "correction" };
+  return cut < 0 ? { verdicts, accepted: verdicts.length, cut: null, last: "bonus" } : { verdicts, accepted: cut, cut, last: "correction" };
 }
 
 // A flat list of tokens and probabilities as pairs.
@@ -107,18 +107,18 @@ function readTree(columns, drafted) {
   return nodes;
 }
 
-// The token that a round commits at a position under a judgement: a kept drafted one, or behind them the target's own.
-export const committedAt = (round, position, judgement) => (position < judgement.kept ? round.drafted[position] : round.replacement[position]);
+// The token that a round commits at a position under a judgement: an accepted drafted one, or after them the target's own.
+export const committedAt = (round, position, judgement) => (position < judgement.accepted ? round.drafted[position] : round.replacement[position]);
 
 // How many tokens were refused, of counts by verdict.
 export const rejectedIn = (counts) =>
   Object.entries(counts).reduce((sum, [verdict, count]) => sum + (verdict.startsWith("rejected") ? count : 0), 0);
 
-// Whether what PEARL's draft made ahead stands: all of the draft kept, and the first token ahead the target's own.
+// Whether what PEARL's draft made ahead stands: all of the draft accepted, and the first token ahead the target's own.
 export const goesOn = (round) => round.judgement.cut === null && round.ahead[0] === round.replacement[round.size];
 
 // What stands at a position: a verdict, or for the target's own token `correction` or `bonus`.
-export const kindAt = (judgement, position) => (position === judgement.kept ? judgement.last : judgement.verdicts[position]);
+export const kindAt = (judgement, position) => (position === judgement.accepted ? judgement.last : judgement.verdicts[position]);
 
 // The mismatches of a round, from left to right, also those behind the cut.
 export function disagreements(round) {
