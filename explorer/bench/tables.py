@@ -10,6 +10,7 @@ The first word names one of TABLES, the others are what it is made from.
 
 from __future__ import annotations
 
+import ast
 import csv
 import json
 import re
@@ -36,6 +37,7 @@ PREDICTORS = {
     "the draft's own probability": "_probs",
     "the product of its probabilities so far": "_survival",
 }
+ROOMS = ("messages", "analysis", "engine", "sweep", "training", "bench", "ui", "cli")  # from the bottom up
 POLICIES = ("plain", "fixed", "confidence", "heuristic", "pacer", "oracle")
 
 
@@ -69,7 +71,7 @@ def _made(name: str) -> str:
         raise UserError("table.unknown", name=kind, known=", ".join(TABLES))
     try:
         return TABLES[kind](*arguments)
-    except (OSError, TypeError, KeyError) as error:
+    except (OSError, TypeError, KeyError, ValueError) as error:
         raise UserError("table.not_made", name=name, error=error) from error
 
 
@@ -156,6 +158,27 @@ def _rows(text: str, first: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.strip("| ").split(" | ")] for line in lines if "---" not in line]
 
 
+# The map of the repository ----------------------------------------------------------------------------------------------
+
+
+def rooms() -> str:
+    """What `ls explorer` shows, from the bottom up: each room may import those above it in the table."""
+    package = ROOT / "explorer"
+    found = sorted((path.parent for path in package.glob("*/__init__.py")), key=lambda path: ROOMS.index(path.name))
+    modules = sorted(path.name for path in package.glob("*.py") if not path.name.startswith("__"))
+    beside = f"The words all rooms share, each in a module: {', '.join(f'`{name}`' for name in modules)}"
+    body = [["`explorer/*.py`", beside], *([f"`explorer/{path.name}/`", _room(path)] for path in found)]
+    return markdown_table(["room", "what is in it"], body)
+
+
+def _room(path: Path) -> str:
+    """The first paragraph of its docstring, and the rooms inside."""
+    text = ast.get_docstring(ast.parse((path / "__init__.py").read_text(encoding="utf-8"))) or ""
+    inside = sorted(folder.name for folder in path.iterdir() if any(folder.glob("*.py")))
+    about = " ".join(text.partition("\n\n")[0].split())
+    return f"{about} Inside: {', '.join(f'`{name}/`' for name in inside)}." if inside else about
+
+
 # What a command printed, where it wrote no file ----------------------------------------------------------------------------
 
 
@@ -213,5 +236,6 @@ TABLES: dict[str, Callable[..., str]] = {
         sweep,
         differences,
         judged,
+        rooms,
     )
 }
