@@ -111,6 +111,11 @@ def test_a_table_that_cannot_be_made_is_named(name):
         with_tables(f"<!-- table: {name} -->\n<!-- /table -->\n")
 
 
+def test_every_kind_of_table_is_used():
+    text = "".join(page.read_text(encoding="utf-8") for page in documents())
+    assert {found["name"].split()[0] for found in tables.BLOCK.finditer(text)} == set(tables.TABLES)
+
+
 def test_every_mark_of_a_table_is_read():
     for page in documents():
         text = page.read_text(encoding="utf-8")

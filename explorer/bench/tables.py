@@ -22,7 +22,7 @@ from typing import Any
 from explorer.analysis.differences import table as differences_table
 from explorer.analysis.loosened import loosened, loosened_table
 from explorer.analysis.markdown import markdown_table
-from explorer.bench.lines import Line, kind_table, notes, table
+from explorer.bench.lines import COLUMNS, Line, notes, table
 from explorer.errors import UserError
 from explorer.files import write_whole
 from explorer.trace import Seconds, Trace
@@ -37,6 +37,22 @@ PREDICTORS = {
     "the draft's own probability": "_probs",
     "the product of its probabilities so far": "_survival",
 }
+# The rows of the README: file, row, and what it is called there; the first of a pair names it.
+DEFAULT_PAIR, LARGER_PAIR = "SmolLM2-135M, drafting for itself", "Qwen2.5-Coder 1.5B / 0.5B"
+HEADLINES = (
+    (DEFAULT_PAIR, "bench-smollm2", "plain greedy", "plain greedy"),
+    ("", "bench-smollm2", "transformers: plain greedy", "transformers, plain greedy"),
+    ("", "bench-smollm2", "exact, K = 8", "exact, K = 8"),
+    ("", "bench-smollm2", "exact, model + lookup, K = 8", "exact, model + lookup, K = 8"),
+    ("", "bench-smollm2", "fly, model + lookup, K = 8", "fly, model + lookup, K = 8"),
+    ("", "bench-comparators", "fly, pacer, model + lookup", "**fly, PACER, model + lookup**"),
+    (LARGER_PAIR, "bench-qwen-pacer", "plain greedy", "plain greedy"),
+    ("", "bench-qwen-pacer", "exact draft_length=4", "exact, K = 4, the best fixed length"),
+    ("", "bench-qwen-pacer", "exact length=pacer", "exact, PACER"),
+    ("", "bench-qwen-pacer", "fly draft_length=6", "fly, K = 6, the best fixed length"),
+    ("", "bench-qwen-pacer", "fly length=pacer", "**fly, PACER**"),
+)
+HEADLINE_COLUMNS = ("tokens/s", "x plain", "tau", "same ids", "nats/token")
 ROOMS = ("messages", "analysis", "engine", "sweep", "training", "bench", "ui", "cli")  # from the bottom up
 POLICIES = ("plain", "fixed", "confidence", "heuristic", "pacer", "oracle")
 
@@ -84,9 +100,13 @@ def speeds(name: str) -> str:
     return table(lines, ("row", _speed_column(lines), *SPEEDS))
 
 
-def kinds(name: str) -> str:
-    """Times plain greedy by kind of prompt."""
-    return kind_table(_lines(name))
+def headlines() -> str:
+    """The rows that the README shows, of two pairs."""
+    body = []
+    for pair, name, row, called in HEADLINES:
+        (line,) = (line for line in _lines(name) if line.row == row)
+        body.append([pair, called, *(COLUMNS[column](line) for column in HEADLINE_COLUMNS)])
+    return markdown_table(["pair", "row", *HEADLINE_COLUMNS], body)
 
 
 def remarks(name: str) -> str:
@@ -226,8 +246,8 @@ def judged() -> str:
 TABLES: dict[str, Callable[..., str]] = {
     make.__name__: make
     for make in (
+        headlines,
         speeds,
-        kinds,
         remarks,
         origin,
         predictors,
