@@ -86,8 +86,10 @@ def test_no_message_is_idle():
 
 def test_both_languages_say_everything():
     labels = {f"knob.{knob.name}" for knob in knobs()}
-    assert not set(ENGLISH) - set(KOREAN), "not in Korean"
-    assert set(KOREAN) - set(ENGLISH) == labels, "names of knobs, whose English stands in their table"
+    missing = sorted(set(ENGLISH) - set(KOREAN))
+    assert not missing, "not in Korean: " + ", ".join(missing)
+    extra = (set(KOREAN) - set(ENGLISH)) ^ labels  # names of knobs have their English in their table
+    assert not extra, "not in English, or a knob without a Korean name: " + ", ".join(sorted(extra))
 
 
 def test_both_languages_have_the_same_gaps():

@@ -69,37 +69,53 @@ def all_texts(language):
 ENGLISH, KOREAN = all_texts("en"), all_texts("ko")
 
 
+def none_of(wrong):
+    """Fails with every one of them, a line each: pytest alone shortens a long list."""
+    lines = [f"{place}: {what}" for place, what in sorted(wrong.items())]
+    assert not lines, "\n".join(["", *lines])
+
+
 def test_both_languages_have_every_text():
     assert len(ENGLISH) > 900
-    missing = {"Korean": sorted(set(ENGLISH) - set(KOREAN)), "English": sorted(set(KOREAN) - set(ENGLISH))}
-    assert missing == {"Korean": [], "English": []}
+    missing = dict.fromkeys(ENGLISH.keys() - KOREAN.keys(), "not in Korean")
+    none_of(missing | dict.fromkeys(KOREAN.keys() - ENGLISH.keys(), "not in English"))
 
 
 def test_no_text_is_empty():
-    texts = [
-        (language, place, text) for language, all_ in (("en", ENGLISH), ("ko", KOREAN)) for place, text in all_.items()
-    ]
-    assert not [(language, place) for language, place, text in texts if not (isinstance(text, str) and text.strip())]
+    texts = {
+        f"{place} ({language})": text
+        for language, all_ in (("en", ENGLISH), ("ko", KOREAN))
+        for place, text in all_.items()
+    }
+    none_of({place: repr(text) for place, text in texts.items() if not (isinstance(text, str) and text.strip())})
 
 
 def test_both_languages_have_the_same_gaps():
-    gaps = {place: (set(GAP.findall(text)), set(GAP.findall(KOREAN.get(place, "")))) for place, text in ENGLISH.items()}
-    assert not {place: both for place, both in gaps.items() if both[0] != both[1]}
+    both = {
+        place: [set(GAP.findall(texts[place])) for texts in (ENGLISH, KOREAN)]
+        for place in ENGLISH.keys() & KOREAN.keys()
+    }
+    none_of(
+        {
+            place: f"{english} in English, {korean} in Korean"
+            for place, (english, korean) in both.items()
+            if english != korean
+        }
+    )
 
 
 def test_korean_is_korean():
-    without = {place for place, text in KOREAN.items() if not HANGUL.search(text)}
-    assert without == {place for place in KOREAN if SAME.fullmatch(place)}
+    none_of({place: text for place, text in KOREAN.items() if bool(HANGUL.search(text)) == bool(SAME.fullmatch(place))})
 
 
 def test_no_english_is_left_in_korean():
     rest = {place: LATIN.sub("", GAP.sub("", text)) for place, text in KOREAN.items()}
-    assert not {place: text for place, text in rest.items() if re.search("[A-Za-z]{4}", text)}
+    none_of({place: KOREAN[place] for place, text in rest.items() if re.search("[A-Za-z]{4}", text)})
 
 
 def test_particles_that_change_never_follow_a_gap():
     texts = KOREAN | {f"messages.{code}": text for code, text in CATALOGUES["ko"].items()}
-    assert not {place: text for place, text in texts.items() if PARTICLE_AFTER_GAP.search(text)}
+    none_of({place: text for place, text in texts.items() if PARTICLE_AFTER_GAP.search(text)})
 
 
 def refusals():
@@ -161,4 +177,4 @@ def test_every_text_that_the_page_asks_for_is_there():
     ]
     said = [node.value for tree in sources for node in ast.walk(tree) if isinstance(node, ast.Constant)]
     labels = {f"{area}.{key}" for area in AREAS for key in TEXTS["en"].__dict__[area].LABELS}
-    assert not labels - {text for text in said if isinstance(text, str)}, "never asked for"
+    none_of(dict.fromkeys(labels - {text for text in said if isinstance(text, str)}, "never asked for"))
