@@ -111,6 +111,11 @@ def test_a_table_that_cannot_be_made_is_named(name):
         with_tables(f"<!-- table: {name} -->\n<!-- /table -->\n")
 
 
+def test_every_kind_of_table_is_used():
+    text = "".join(page.read_text(encoding="utf-8") for page in documents())
+    assert {found["name"].split()[0] for found in tables.BLOCK.finditer(text)} == set(tables.TABLES)
+
+
 def test_every_mark_of_a_table_is_read():
     for page in documents():
         text = page.read_text(encoding="utf-8")
@@ -186,3 +191,54 @@ def test_every_file_of_figures_is_named_by_a_page():
     text = "".join(page.read_text(encoding="utf-8") for page in documents())
     for path in (ROOT / "docs" / "figures").iterdir():
         assert path.name == "README.md" or path.stem in text, path
+
+
+# The map of the repository ------------------------------------------------------------------------------------------------
+
+
+def test_the_map_shows_what_ls_shows():
+    """Every room and every module beside them, once, in README and architecture.md; all documents are linked from the README."""
+    folder = ROOT / "explorer"
+    there = {f"explorer/{path.parent.name}/" for path in folder.glob("*/__init__.py")}
+    for page in ("README.md", "docs/architecture.md"):
+        text = (ROOT / page).read_text(encoding="utf-8")
+        table = text.split("<!-- table: rooms -->")[1].split("<!-- /table -->")[0]
+        assert sorted(re.findall(r"^\| `(explorer/\w+/)`", table, re.MULTILINE)) == sorted(there)
+        assert {path.name for path in folder.glob("*.py")} - {"__init__.py", "__main__.py"} <= set(
+            re.findall(r"`(\w+\.py)`", table)
+        )
+        assert all(len(line) > 40 for line in table.strip().splitlines()[2:]), "a room without a word on it"
+
+
+LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)(?:#([^)\s]+))?\)")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_between_pages_lead_somewhere(page):
+    for name, heading in LINK.findall(page.read_text(encoding="utf-8")):
+        target = page.parent / name
+        assert target.exists(), name
+        if heading:
+            headings = re.findall(r"^#+ (.+)$", target.read_text(encoding="utf-8"), re.MULTILINE)
+            assert heading in [re.sub(r"[^\w -]", "", text.lower()).replace(" ", "-") for text in headings], (
+                f"{name}#{heading}"
+            )
+
+
+TO_BE_WRITTEN = {"explorer/engine/drafters/echo.py"}  # by who follows the recipe
+
+
+def test_files_that_documents_name_exist():
+    """A path in backticks, from the root or from a room; what a command writes is none of them."""
+    roots = [
+        ROOT,
+        *(ROOT / "explorer" / place for place in ("", "engine", "engine/drafters", "ui/web", "engine/models")),
+    ]
+    missing = []
+    for page in sorted((ROOT / "docs").rglob("*.md")):
+        for name in re.findall(
+            r"`((?:\w[\w.-]*/)+\w[\w.-]*\.(?:py|js|toml|jsonl|json|md|css))`", page.read_text(encoding="utf-8")
+        ):
+            if name not in TO_BE_WRITTEN and not any((root / name).exists() for root in roots):
+                missing.append(f"{page.name}: {name}")
+    assert not missing, "\n".join(missing)

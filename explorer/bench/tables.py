@@ -10,6 +10,7 @@ The first word names one of TABLES, the others are what it is made from.
 
 from __future__ import annotations
 
+import ast
 import csv
 import json
 import re
@@ -21,7 +22,7 @@ from typing import Any
 from explorer.analysis.differences import table as differences_table
 from explorer.analysis.loosened import loosened, loosened_table
 from explorer.analysis.markdown import markdown_table
-from explorer.bench.lines import Line, kind_table, notes, table
+from explorer.bench.lines import COLUMNS, Line, notes, table
 from explorer.errors import UserError
 from explorer.files import write_whole
 from explorer.trace import Seconds, Trace
@@ -36,6 +37,23 @@ PREDICTORS = {
     "the draft's own probability": "_probs",
     "the product of its probabilities so far": "_survival",
 }
+# The rows of the README: file, row, and what it is called there; the first of a pair names it.
+DEFAULT_PAIR, LARGER_PAIR = "SmolLM2-135M, drafting for itself", "Qwen2.5-Coder 1.5B / 0.5B"
+HEADLINES = (
+    (DEFAULT_PAIR, "bench-smollm2", "plain greedy", "plain greedy"),
+    ("", "bench-smollm2", "transformers: plain greedy", "transformers, plain greedy"),
+    ("", "bench-smollm2", "exact, K = 8", "exact, K = 8"),
+    ("", "bench-smollm2", "exact, model + lookup, K = 8", "exact, model + lookup, K = 8"),
+    ("", "bench-smollm2", "fly, model + lookup, K = 8", "fly, model + lookup, K = 8"),
+    ("", "bench-comparators", "fly, pacer, model + lookup", "**fly, PACER, model + lookup**"),
+    (LARGER_PAIR, "bench-qwen-pacer", "plain greedy", "plain greedy"),
+    ("", "bench-qwen-pacer", "exact draft_length=4", "exact, K = 4, the best fixed length"),
+    ("", "bench-qwen-pacer", "exact length=pacer", "exact, PACER"),
+    ("", "bench-qwen-pacer", "fly draft_length=6", "fly, K = 6, the best fixed length"),
+    ("", "bench-qwen-pacer", "fly length=pacer", "**fly, PACER**"),
+)
+HEADLINE_COLUMNS = ("tokens/s", "x plain", "tau", "same ids", "nats/token")
+ROOMS = ("messages", "analysis", "engine", "sweep", "training", "bench", "ui", "cli")  # from the bottom up
 POLICIES = ("plain", "fixed", "confidence", "heuristic", "pacer", "oracle")
 
 
@@ -69,7 +87,7 @@ def _made(name: str) -> str:
         raise UserError("table.unknown", name=kind, known=", ".join(TABLES))
     try:
         return TABLES[kind](*arguments)
-    except (OSError, TypeError, KeyError) as error:
+    except (OSError, TypeError, KeyError, ValueError) as error:
         raise UserError("table.not_made", name=name, error=error) from error
 
 
@@ -82,9 +100,13 @@ def speeds(name: str) -> str:
     return table(lines, ("row", _speed_column(lines), *SPEEDS))
 
 
-def kinds(name: str) -> str:
-    """Times plain greedy by kind of prompt."""
-    return kind_table(_lines(name))
+def headlines() -> str:
+    """The rows that the README shows, of two pairs."""
+    body = []
+    for pair, name, row, called in HEADLINES:
+        (line,) = (line for line in _lines(name) if line.row == row)
+        body.append([pair, called, *(COLUMNS[column](line) for column in HEADLINE_COLUMNS)])
+    return markdown_table(["pair", "row", *HEADLINE_COLUMNS], body)
 
 
 def remarks(name: str) -> str:
@@ -156,6 +178,27 @@ def _rows(text: str, first: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.strip("| ").split(" | ")] for line in lines if "---" not in line]
 
 
+# The map of the repository ----------------------------------------------------------------------------------------------
+
+
+def rooms() -> str:
+    """What `ls explorer` shows, from the bottom up: each room may import those above it in the table."""
+    package = ROOT / "explorer"
+    found = sorted((path.parent for path in package.glob("*/__init__.py")), key=lambda path: ROOMS.index(path.name))
+    modules = sorted(path.name for path in package.glob("*.py") if not path.name.startswith("__"))
+    beside = f"The words all rooms share, each in a module: {', '.join(f'`{name}`' for name in modules)}"
+    body = [["`explorer/*.py`", beside], *([f"`explorer/{path.name}/`", _room(path)] for path in found)]
+    return markdown_table(["room", "what is in it"], body)
+
+
+def _room(path: Path) -> str:
+    """The first paragraph of its docstring, and the rooms inside."""
+    text = ast.get_docstring(ast.parse((path / "__init__.py").read_text(encoding="utf-8"))) or ""
+    inside = sorted(folder.name for folder in path.iterdir() if any(folder.glob("*.py")))
+    about = " ".join(text.partition("\n\n")[0].split())
+    return f"{about} Inside: {', '.join(f'`{name}/`' for name in inside)}." if inside else about
+
+
 # What a command printed, where it wrote no file ----------------------------------------------------------------------------
 
 
@@ -203,8 +246,8 @@ def judged() -> str:
 TABLES: dict[str, Callable[..., str]] = {
     make.__name__: make
     for make in (
+        headlines,
         speeds,
-        kinds,
         remarks,
         origin,
         predictors,
@@ -213,5 +256,6 @@ TABLES: dict[str, Callable[..., str]] = {
         sweep,
         differences,
         judged,
+        rooms,
     )
 }

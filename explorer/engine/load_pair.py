@@ -15,13 +15,14 @@ from explorer.engine.models.registry import JUDGES, find_pair, folders_of, publi
 from explorer.engine.models.weights import RegistryModel, WeightsError
 from explorer.engine.pair import Pair, check_same_vocabulary
 from explorer.engine.verification import judge_head
+from explorer.messages import Message
 
 
 def load_pair(
     name: str,
     device: str | None = None,
     dtype: str | None = None,
-    progress: Callable[[str], None] = lambda message: None,
+    progress: Callable[[Message], None] = lambda message: None,
 ) -> Pair:
     """Load both models and the tokenizer of a pair, and what ships for it: a judge head, PACER's layers.
 

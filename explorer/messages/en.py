@@ -31,7 +31,7 @@ MESSAGES = {
     "device.missing": "device {device} is not available here: try {choices}",
     # Settings
     "knob.out_of_range": "{label} must be {range}, got {value}",
-    "knob.missing": "{label} must be {range}; nothing was given",
+    "knob.missing": "{label} must be {range}, got nothing",
     "knob.nothing": "nothing",
     # Ranges of settings
     "range.choices": "one of {choices}",

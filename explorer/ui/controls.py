@@ -10,8 +10,7 @@ import gradio as gr
 
 from explorer.config import PRESETS, RULE_KNOBS, Knob
 from explorer.ui import knob_styles
-from explorer.ui.languages import say
-from explorer.ui.scripts import CHOICE_LABELS
+from explorer.ui.languages import localized
 
 # Knobs that most visitors never turn: sampling, and the finer points of drafting.
 ADVANCED = (
@@ -65,8 +64,8 @@ def control(knob: Knob, value: Any = None, prefix: str = "knob") -> gr.component
 
 def _control(knob: Knob, value: Any, elem_id: str) -> gr.components.Component:
     common = {
-        "label": say(f"{knob.name}.title"),
-        "info": say(f"{knob.name}.info"),
+        "label": localized(f"knob.{knob.name}.title"),
+        "info": localized(f"knob.{knob.name}.info"),
         "value": value,
         "elem_id": elem_id,
         "elem_classes": knob_styles.classes(knob),
@@ -74,8 +73,7 @@ def _control(knob: Knob, value: Any, elem_id: str) -> gr.components.Component:
     if knob.kind is bool:
         return gr.Checkbox(**common)
     if knob.choices:
-        table = CHOICE_LABELS.get(knob.name)
-        labels = [say(f"{table}.{choice}") if table else choice for choice in knob.choices]
+        labels = [localized(f"choice.{knob.name}.{choice}") for choice in knob.choices]
         return gr.Radio(list(zip(labels, knob.choices)), **common)
     if (knob.high - knob.low) / knob.step > 10_000:  # too fine for a slider
         return gr.Number(minimum=knob.low, maximum=knob.high, step=knob.step, **common)
@@ -85,9 +83,9 @@ def _control(knob: Knob, value: Any, elem_id: str) -> gr.components.Component:
 def prompt_control(value: str, elem_id: str) -> gr.Textbox:
     """The field for a prompt."""
     return gr.Textbox(
-        label=say("PROMPT_LABEL"),
+        label=localized("page.prompt"),
         value=value,
-        placeholder=say("PROMPT_PLACEHOLDER"),
+        placeholder=localized("page.prompt_placeholder"),
         lines=2,
         max_lines=8,
         elem_id=elem_id,
@@ -98,14 +96,14 @@ def prompt_control(value: str, elem_id: str) -> gr.Textbox:
 def pair_control(pairs: Sequence[Any], elem_id: str) -> gr.Dropdown:
     """The choice of a known pair, the first one chosen."""
     choices = [(pair_label(pair), pair.name) for pair in pairs]
-    return gr.Dropdown(choices, value=pairs[0].name, label=say("PAIR_LABEL"), elem_id=elem_id)
+    return gr.Dropdown(choices, value=pairs[0].name, label=localized("page.pair"), elem_id=elem_id)
 
 
 def preset_control(value: str, elem_id: str) -> gr.Dropdown:
     """The choice of a preset of FLy; value: its name, "" where the settings are none's."""
-    choices = [(say(f"preset.{name}"), name) for name in PRESETS] + [(say("PRESET_CUSTOM"), "")]
+    choices = [(localized(f"preset.{name}"), name) for name in PRESETS] + [(localized("page.preset_custom"), "")]
     return gr.Dropdown(
-        choices, value=value, label=say("PRESET_LABEL"), elem_id=elem_id, elem_classes=knob_styles.of_preset()
+        choices, value=value, label=localized("page.preset"), elem_id=elem_id, elem_classes=knob_styles.of_preset()
     )
 
 
@@ -113,7 +111,7 @@ def pair_label(pair: Any) -> str:
     """A known pair as a choice: its title, and what it takes to have it where it is not here."""
     if pair.is_here:
         return pair.title
-    parts = [say("PAIR_FETCHED" if pair.is_embedded else "PAIR_MISSING")]
+    parts = [localized("page.pair_fetched" if pair.is_embedded else "page.pair_missing")]
     if pair.download_gb is not None:
         parts.append(f"{pair.download_gb:g} GB")
     if not pair.is_embedded:

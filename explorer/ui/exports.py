@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from explorer.analysis.spreadsheet import csv_table
 from explorer.pieces import pieces_of
 from explorer.trace import Round, Trace
-from explorer.ui.catalogue import en as texts
+from explorer.ui.catalogue import en
 from explorer.ui.run_text import run_text, title_of
 from explorer.ui.scripts import function, source, styles
 from explorer.wire import PHASES, question, short
@@ -62,7 +62,7 @@ def page(trace: Trace, title: str | None = None, nonce: str | None = None) -> st
     prompt = " ".join(question(trace.prompt).split())
     values = {
         "language": "en",
-        "title": html.escape(f"{prompt[:TITLE_LENGTH]} · {texts.TITLE}"),
+        "title": html.escape(f"{prompt[:TITLE_LENGTH]} · {en.page.LABELS['title']}"),
         "nonce": nonce or secrets.token_hex(16),
         "styles": styles(),
         "script": function(),

@@ -7,7 +7,7 @@ from typing import Any
 
 from explorer.config import ConfigError, DecodeConfig
 from explorer.errors import UserError
-from explorer.ui.scripts import page_knobs
+from explorer.ui.page_knobs import page_knobs
 
 PROMPT_LIMIT = 20_000  # characters: far above any context here, far below what stalls a tokenizer
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from explorer.config import Knob
-from explorer.ui.scripts import page_knobs
+from explorer.ui.page_knobs import page_knobs
 
 KNOBS = "knobs"  # class of what holds one set of controls
 

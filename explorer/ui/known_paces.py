@@ -24,7 +24,7 @@ class KnownPaces:
 
     def of(self, pair: str) -> tuple[Pace, str] | None:
         """The pace of a pair and where it is known from, in words; None where it is not known."""
-        said = visitors_texts().PACES
+        said = visitors_texts().page.PACES
         if pace := self._here.get(pair):
             return pace, said["here"]
         if pair not in self._elsewhere:

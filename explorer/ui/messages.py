@@ -6,16 +6,15 @@ from types import ModuleType
 
 from explorer.errors import UserError
 from explorer.messages import Message
-from explorer.ui.catalogue import en as texts
-from explorer.ui.catalogue import ko as texts_ko
-from explorer.ui.languages import language
+from explorer.ui.catalogue import TEXTS
+from explorer.ui.languages import visitors_language
 
 
 def in_visitors_language(said: UserError | Message) -> str:
     """A message, or that of an error, in the language of the visitor whose event is being handled."""
-    return (said.message if isinstance(said, UserError) else said).text(language())
+    return (said.message if isinstance(said, UserError) else said).text(visitors_language())
 
 
 def visitors_texts() -> ModuleType:
-    """The texts that the server fills in itself, in that language."""
-    return texts_ko if language() == "ko" else texts
+    """The catalogue of that language, for what the server fills in itself."""
+    return TEXTS[visitors_language()]

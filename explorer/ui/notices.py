@@ -23,12 +23,12 @@ def note(text: str, tone: str) -> str:
 
 def refusal(error: UserError) -> gr.Error:
     """What a visitor or a program is told about input that cannot be used."""
-    return error_box(_sentence(in_visitors_language(error)), visitors_texts().ERROR_TITLE, duration=12)
+    return error_box(_sentence(in_visitors_language(error)), visitors_texts().page.NOTICES["error_title"], duration=12)
 
 
 def failure(message: str) -> gr.Error:
     """What is told about a run that has failed."""
-    return error_box(message, visitors_texts().FAILED_TITLE)
+    return error_box(message, visitors_texts().page.NOTICES["failed_title"])
 
 
 def error_box(message: str, title: str, **options: Any) -> gr.Error:
@@ -43,11 +43,11 @@ def message_of(error: Exception) -> str:
     if isinstance(error, gr.Error):  # of the machine that lends a GPU: a quota is spent, no GPU is free
         return str(error.message)
     if is_out_of_memory(error):
-        return visitors_texts().OUT_OF_MEMORY
+        return visitors_texts().page.NOTICES["out_of_memory"]
     if isinstance(error, OSError) and error.errno == ENOSPC:
-        return visitors_texts().DISK_FULL
+        return visitors_texts().page.NOTICES["disk_full"]
     log.error("a run failed: %s\n%s", type(error).__name__, "".join(format_tb(error.__traceback__)))
-    return visitors_texts().UNEXPECTED.format(error=type(error).__name__)
+    return visitors_texts().page.NOTICES["unexpected"].format(error=type(error).__name__)
 
 
 def _sentence(text: str) -> str:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import gradio as gr
 
 from explorer.ui.backend import Backend, ready_pairs
-from explorer.ui.catalogue import en as texts
+from explorer.ui.catalogue import en
 from explorer.ui.compare.layout import compare_tab
 from explorer.ui.events import AT_ONCE, SCRIPT
 from explorer.ui.explore.api import add_endpoints
 from explorer.ui.explore.layout import explore_tab
 from explorer.ui.explore.request import RequestReader
 from explorer.ui.known_paces import KnownPaces
-from explorer.ui.languages import say
+from explorer.ui.languages import localized
 from explorer.ui.learn.layout import ENTER, learn_tab, lesson_slot
 from explorer.ui.open_pages import OpenPages
 from explorer.ui.recordings import Recording, recordings
@@ -56,14 +56,14 @@ def build_page(
     if recorded is None:
         recorded = recordings({pair.name: pair.title for pair in backend.pairs()}, ready_pairs(backend))
     reader = RequestReader(backend, local_folders)
-    with gr.Blocks(title=texts.TITLE, analytics_enabled=False, delete_cache=(3600, 86400)) as page:
+    with gr.Blocks(title=en.page.LABELS["title"], analytics_enabled=False, delete_cache=(3600, 86400)) as page:
         with gr.Row(elem_id="masthead"):
             with gr.Column(scale=1, min_width=0, elem_id="title"):  # Gradio translates one text of a value
-                gr.HTML(f"<h1>{say('TITLE')}</h1>")
-                gr.HTML(f"<p class='lead'>{say('LEAD')}</p>")
-                gr.HTML(f"<p class='lead marks'>{say('LEAD_MARKS')}</p>")
-            newcomer = gr.Button(say("NEWCOMER"), size="sm", variant="secondary", elem_id="newcomer")
-            toggle = gr.Button(say("THEME_TOGGLE"), size="sm", variant="secondary", elem_id="theme-toggle")
+                gr.HTML(f"<h1>{localized('page.title')}</h1>")
+                gr.HTML(f"<p class='lead'>{localized('page.lead')}</p>")
+                gr.HTML(f"<p class='lead marks'>{localized('page.lead_marks')}</p>")
+            newcomer = gr.Button(localized("page.newcomer"), size="sm", variant="secondary", elem_id="newcomer")
+            toggle = gr.Button(localized("page.theme_toggle"), size="sm", variant="secondary", elem_id="theme-toggle")
         toggle.click(None, js=_TOGGLE, api_visibility="private")
         with gr.Tabs(selected="explore", overflow_behavior="wrap", elem_id="views") as views:
             explore = explore_tab(backend, reader, recorded, views, above_settings=lesson_slot)

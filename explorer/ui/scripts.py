@@ -8,15 +8,13 @@ from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 
-from explorer.config import ENTROPY_MAXIMUM, RULE_KNOBS, THETA_OF_MEASURE, Knob, knobs
+from explorer.config import ENTROPY_MAXIMUM, RULE_KNOBS, THETA_OF_MEASURE, Knob
 from explorer.conflicts import CONFLICTS
 from explorer.messages import CATALOGUES
 from explorer.trace import EVIDENCE
 from explorer.ui.bundle import bundle
-from explorer.ui.catalogue import en as texts
-from explorer.ui.catalogue import ko as texts_ko
-from explorer.ui.catalogue import lesson_en as texts_learn
-from explorer.ui.catalogue import lesson_ko as texts_learn_ko
+from explorer.ui.catalogue import TEXTS
+from explorer.ui.page_knobs import page_knobs
 from explorer.verdicts import LETTERS, LOOSE_RULES
 from explorer.wire import PHASES
 
@@ -39,16 +37,8 @@ VIEW_STYLES = (
 PAGE_STYLES = ("page.css", *VIEW_STYLES, "tune/tune.css", "tabs.css", "compare/compare.css", "learn/lesson.css")
 STYLES = tuple(WEB / name for name in PAGE_STYLES)
 
-# Where the labels of a knob's choices stand, in texts.py as a table and in texts_ko.PAGE under its name.
-CHOICE_LABELS = {
-    "rule": "RULE_LABELS",
-    "entropy": "ENTROPY_LABELS",
-    "drafter": "DRAFTER_LABELS",
-    "length": "LENGTH_LABELS",
-    "statistic": "STATISTIC_LABELS",
-    "schedule": "SCHEDULE_LABELS",
-}
-VIEW_TEXTS = ((texts.VIEW, texts_learn.LESSON), (texts_ko.VIEW, texts_learn_ko.LESSON))
+# What the run view says, by language.
+VIEW_TEXTS = {language: texts.explore.VIEW | {"lesson": texts.lesson.LESSON} for language, texts in TEXTS.items()}
 PARAMETERS = (
     "element, props, trigger, watch"  # what Gradio gives a script; see web/saved/alone.html for a page without it
 )
@@ -63,18 +53,17 @@ def script() -> str:
 @cache
 def function() -> str:
     """The run view's modules as one function: the browser makes a page that needs no server from the function's own text."""
-    given = given_modules(*(view | {"lesson": lesson} for view, lesson in VIEW_TEXTS))
     return (
         f"function explorerView({PARAMETERS}) {{\n"
-        f"const view = {linked(VIEW, given)};\n"
+        f"const view = {linked(VIEW, given_modules(VIEW_TEXTS))};\n"
         "view.mount({ element, props, trigger, watch, script: () => explorerView.toString() });\n"
         "}"
     )
 
 
-def view_script(entry: str, english: Mapping[str, object], korean: Mapping[str, object]) -> str:
-    """The script of another view, run once. entry: its module; english, korean: what it says."""
-    return f"({linked(entry, given_modules(english, korean))}).mount({{ {PARAMETERS} }});"
+def view_script(entry: str, said: Mapping[str, Mapping[str, object]]) -> str:
+    """The script of another view, run once. entry: its module; said: what it says, by language."""
+    return f"({linked(entry, given_modules(said))}).mount({{ {PARAMETERS} }});"
 
 
 def linked(entry: str, given: Mapping[str, str]) -> str:
@@ -82,14 +71,14 @@ def linked(entry: str, given: Mapping[str, str]) -> str:
     return bundle(entry, lambda path: given[path] if path in given else source(path))
 
 
-def given_modules(english: Mapping[str, object], korean: Mapping[str, object]) -> dict[str, str]:
+def given_modules(said: Mapping[str, Mapping[str, object]]) -> dict[str, str]:
     """The modules that Python gives to those of web/, by path: said once on Python's side, and imported like any other.
 
-    english, korean: what a view says in each language.
+    said: what a view says, by language.
     """
     return {
         "given/constants.js": exported(constants()),
-        "given/texts.js": spoken(english, korean),
+        "given/texts.js": text_module(said),
         "given/alone.js": exported({"PAGE": source("saved/alone.html"), "STYLES": styles()}),
     }
 
@@ -119,24 +108,20 @@ def exported(values: Mapping[str, object]) -> str:
     return "\n".join(f"export const {name} = {_literal(value)};" for name, value in values.items())
 
 
-def spoken(english: Mapping[str, object], korean: Mapping[str, object]) -> str:
+def text_module(said: Mapping[str, Mapping[str, object]]) -> str:
     """A module of TEXT, what a script says: the browser's language decides, as it does for Gradio's own texts.
 
-    With the labels of all choices, by knob, and why settings cannot go together, by the code of the row.
+    With the labels of all choices, by knob, and what messages say that a script shows: why settings cannot go together, and the
+    notes of a run, by their codes.
     """
     by_language = {
-        "en": english
+        language: view
         | {
-            "choices": {knob: getattr(texts, table) for knob, table in CHOICE_LABELS.items()},
-            "conflicts": _sentences("conflict", "en"),
-            "notes": _sentences("note", "en"),
-        },
-        "ko": korean
-        | {
-            "choices": {knob: _korean_choices(table) for knob, table in CHOICE_LABELS.items()},
-            "conflicts": _sentences("conflict", "ko"),
-            "notes": _sentences("note", "ko"),
-        },
+            "choices": TEXTS[language].knobs.CHOICES,
+            "conflicts": _sentences("conflict", language),
+            "notes": _sentences("note", language),
+        }
+        for language, view in said.items()
     }
     language = 'export const LANGUAGE = /^ko\\b/i.test(globalThis.navigator?.language) ? "ko" : "en";'
     return f"{language}\nexport const TEXT = {_literal(by_language)}[LANGUAGE];"
@@ -146,15 +131,6 @@ def _sentences(area: str, language: str) -> dict[str, str]:
     """The messages of one area that scripts show, by their codes after it."""
     messages = CATALOGUES[language].items()
     return {code.removeprefix(f"{area}."): text for code, text in messages if code.startswith(f"{area}.")}
-
-
-def _korean_choices(table: str) -> dict[str, str]:
-    return {choice: texts_ko.PAGE[f"{table}.{choice}"] for choice in getattr(texts, table)}
-
-
-def page_knobs() -> tuple[Knob, ...]:
-    """The knobs a visitor can turn here: all but those with nothing to choose, and lists."""
-    return tuple(knob for knob in knobs() if knob.kind is not tuple and len(knob.choices) != 1)
 
 
 def styles() -> str:

@@ -107,7 +107,7 @@ def swapped(data: Any, rng: random.Random) -> Any:
 
 # What reads from outside ---------------------------------------------------------------------------------------------
 
-Case = Callable[[random.Random], None]  # raises UserError (or gr.Error) where the input is refused
+Case = Callable[[random.Random], None]  # raises UserError or PageRefusal where the input is refused
 
 
 @contextmanager
@@ -132,12 +132,12 @@ def kinds() -> Iterator[dict[str, Case]]:
     from explorer.sweep.points import points_of
     from explorer.sweep.record import PromptRuns, Sweep
     from explorer.trace import Trace
-    from explorer.training.pacer.data import BRANCH, Text, read_shard, write_shard
+    from explorer.training.pacer.data import BRANCH, DraftedText, read_shard, write_shard
     from explorer.ui.compare.handlers import CompareHandlers
     from explorer.ui.compare.request import CompareSession, side_knobs
     from explorer.ui.explore.session import ExploreSession
     from explorer.ui.exports import page, rounds_csv
-    from explorer.ui.scripts import page_knobs
+    from explorer.ui.page_knobs import page_knobs
     from explorer.ui.tune.handlers import TuneHandlers
     from explorer.ui.tune.session import TuneSession
 
@@ -153,10 +153,10 @@ def kinds() -> Iterator[dict[str, Case]]:
     handlers, tune, compare = ExploreHandlers(backend), TuneHandlers(backend), CompareHandlers(backend)
     knobs = [knob.default for knob in page_knobs()]
 
-    def small_text() -> Text:
+    def small_text() -> DraftedText:
         ids, one = torch.tensor([3, 4, 5, 6]), torch.zeros(1, BRANCH)
         choices = torch.tensor([5, 7]).int()  # the second is not the target's: a branch leaves there
-        return Text(
+        return DraftedText(
             ids, 2, choices, torch.ones(2), torch.zeros(2, 4).half(), torch.zeros(2, 2), one.int(), one, torch.zeros(1, BRANCH, 4).half(),
             one.int(), torch.zeros(1, BRANCH, 2),
         )  # fmt: skip
@@ -297,6 +297,10 @@ def kinds() -> Iterator[dict[str, Case]]:
         yield {name: _refusing(reader, gr.Error) for name, reader in readers.items()}
 
 
+class PageRefusal(Exception):
+    """The page refuses an input."""
+
+
 def _refusing(reader: Case, error: type[Exception]) -> Case:
     """The page refuses with Gradio's error: one kind of refusal for the tally."""
 
@@ -304,7 +308,7 @@ def _refusing(reader: Case, error: type[Exception]) -> Case:
         try:
             reader(rng)
         except error as refused:
-            raise UserError(str(refused)) from None
+            raise PageRefusal(str(refused)) from None
 
     return case
 
@@ -317,7 +321,7 @@ def tried(case: Case, count: int, seed: int) -> Tally:
         try:
             case(random.Random(number))
             tally.accepted += 1
-        except UserError:
+        except (UserError, PageRefusal):
             tally.refused += 1
         except BaseException as error:
             error.add_note(f"input of seed {number}")

@@ -175,7 +175,7 @@ async def visitors(url: str, count: int) -> AsyncIterator[list[Visitor]]:
 
 def form_of(prompt: str, pair: str, **changes: Any) -> list[Any]:
     """The data of a press of Run: the session's place, prompt, pair, no baseline, and every knob of the page."""
-    from explorer.ui.scripts import page_knobs
+    from explorer.ui.page_knobs import page_knobs
 
     knobs = {knob.name: knob.default for knob in page_knobs()} | changes
     return [None, prompt, pair, False, *knobs.values()]

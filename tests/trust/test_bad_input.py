@@ -19,7 +19,7 @@ from explorer.ui.explore.api import judge
 from explorer.ui.explore.session import ExploreSession
 from explorer.ui.explore.settings import notes_html
 from explorer.ui.explore.typed_pair import typed_pair
-from explorer.ui.scripts import page_knobs
+from explorer.ui.page_knobs import page_knobs
 from explorer.ui.warmup import readiness_html
 
 TRACE = make_trace().to_json()
@@ -257,7 +257,7 @@ def test_markup_in_a_refusal_is_text(ways, handlers):
     for message in [*messages, str(error.value)]:
         assert "&lt;img" in message or "img" not in message
         assert "<" not in message
-    assert "<" not in readiness_html("WARM_FAILED", MARKUP, MARKUP).replace("<p class='readiness'>", "").replace(
+    assert "<" not in readiness_html("page.warm_failed", MARKUP, MARKUP).replace("<p class='readiness'>", "").replace(
         "</p>", ""
     )
     notes = notes_html(handlers.offers, "scripted", *form(theta=MARKUP)[3:])

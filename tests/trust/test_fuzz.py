@@ -153,5 +153,5 @@ def test_a_header_that_promises_gigabytes_is_refused(tmp_path):
 
 def test_a_card_above_its_size_is_not_read(tmp_path):
     (tmp_path / "card.json").write_bytes(b" " * (2**20 + 1))
-    with pytest.raises(CardError, match="larger than a card can be"):
+    with pytest.raises(CardError, match="larger than such a file can be"):
         load(tmp_path)

@@ -63,7 +63,7 @@ def test_a_run_that_pacer_steered_shows_its_drafts_and_whether_its_predictions_h
 
 
 def test_a_korean_visitor_reads_korean_charts(monkeypatch):
-    monkeypatch.setattr(messages, "language", lambda: "ko")
+    monkeypatch.setattr(messages, "visitors_language", lambda: "ko")
     made = figure(make_trace(blocks=True))
     said = [part.name for part in made.data] + [note.text for note in made.layout.annotations]
     said += [axis.title.text for axis in (made.layout.xaxis, made.layout.xaxis2, made.layout.yaxis4) if axis.title.text]

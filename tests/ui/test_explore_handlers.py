@@ -19,8 +19,9 @@ from explorer.ui.explore.api import judge
 from explorer.ui.explore.run_choices import choice_label
 from explorer.ui.explore.session import OWN, ExploreSession, OwnRun
 from explorer.ui.explore.settings import notes_html, preset_of
+from explorer.ui.page_knobs import page_knobs
 from explorer.ui.recordings import recordings
-from explorer.ui.scripts import IMPORT_LIMIT, page_knobs
+from explorer.ui.scripts import IMPORT_LIMIT
 
 
 def form(prompt="go", pair="scripted", baseline=False, **changes):

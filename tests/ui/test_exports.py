@@ -13,7 +13,7 @@ from scripted import STORY, Script, Step, make_trace
 from explorer.__main__ import main
 from explorer.trace import Trace
 from explorer.ui import exports
-from explorer.ui.catalogue import en as texts
+from explorer.ui.catalogue import en
 from explorer.ui.run_text import run_text
 from explorer.ui.scripts import function, styles
 
@@ -94,7 +94,7 @@ def hostile():
 def test_both_sides_make_the_same_page(hostile):
     text = run_text("recorded elsewhere", "elsewhere", hostile, here=True)
     values = {
-        "language": "en", "title": f"<b>&\"' %{{run}}</b> · {texts.TITLE}", "nonce": "n" * 32, "styles": styles(),
+        "language": "en", "title": f"<b>&\"' %{{run}}</b> · {en.page.LABELS['title']}", "nonce": "n" * 32, "styles": styles(),
         "script": function(), "run": text, "record": hostile.dumps(),
     }  # fmt: skip
     # json.dumps and html.escape write two quotes differently, and mean the same.

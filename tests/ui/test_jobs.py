@@ -16,7 +16,7 @@ from explorer.ui.compare.handlers import CompareHandlers
 from explorer.ui.compare.request import CompareSession, side_knobs
 from explorer.ui.explore.session import ExploreSession
 from explorer.ui.jobs import Job, Log, PageSession
-from explorer.ui.scripts import page_knobs
+from explorer.ui.page_knobs import page_knobs
 from explorer.ui.tune import session as tune_session
 from explorer.ui.tune import work
 from explorer.ui.tune.handlers import TuneHandlers

@@ -6,7 +6,7 @@ from node import run_script
 
 from explorer.config import DecodeConfig
 from explorer.ui import knob_styles
-from explorer.ui.scripts import page_knobs
+from explorer.ui.page_knobs import page_knobs
 
 KNOBS = {knob.name: knob for knob in page_knobs()}
 

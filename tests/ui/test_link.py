@@ -4,7 +4,7 @@ import pytest
 from node import run_script
 
 from explorer.config import DecodeConfig
-from explorer.ui.scripts import page_knobs
+from explorer.ui.page_knobs import page_knobs
 
 KNOWN = {"runs": ["01-story", "a b&c=d#e"], "pairs": ["small+pair", "a,b"]}
 EMPTY = {"run": None, "pair": None, "round": None, "position": None, "knobs": {}, "view": []}

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from scripted import STORY, ScriptedBackend
 
-from explorer.ui.catalogue import en as texts
+from explorer.ui.catalogue import en
 from explorer.ui.compare import layout as compare
 from explorer.ui.page import build_page
 from explorer.ui.recordings import recordings
@@ -122,10 +122,10 @@ def test_a_busy_port_is_one_line():
 def test_texts_have_a_reason_for_every_way_to_be_refused():
     from explorer.verdicts import Verdict
 
-    assert {str(verdict) for verdict in Verdict if verdict.is_rejected} <= set(texts.VIEW["reasons"])
-    assert {str(verdict) for verdict in Verdict} == set(texts.VIEW["summary"]["counts"])
+    assert {str(verdict) for verdict in Verdict if verdict.is_rejected} <= set(en.explore.VIEW["reasons"])
+    assert {str(verdict) for verdict in Verdict} == set(en.explore.VIEW["summary"]["counts"])
     kinds = {str(verdict) for verdict in Verdict} | {"correction", "bonus"}
-    assert kinds == set(texts.VIEW["kinds"]) | set(texts.VIEW["others"])
+    assert kinds == set(en.explore.VIEW["kinds"]) | set(en.explore.VIEW["others"])
 
 
 def test_the_page_opens_on_the_first_recorded_run(hand, tmp_path):

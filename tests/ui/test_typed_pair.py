@@ -13,7 +13,7 @@ from explorer.errors import UserError
 from explorer.ui.explore.request import RequestReader
 from explorer.ui.explore.session import ExploreSession
 from explorer.ui.explore.typed_pair import title_of_typed, typed_pair
-from explorer.ui.scripts import page_knobs
+from explorer.ui.page_knobs import page_knobs
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ from explorer.ui import zerogpu
 from explorer.ui.explore.session import ExploreSession
 from explorer.ui.notices import message_of
 from explorer.ui.page import build_page
-from explorer.ui.scripts import page_knobs
+from explorer.ui.page_knobs import page_knobs
 from explorer.ui.zerogpu import GpuTimeOver, ZeroGpuBackend
 
 ROOT = Path(__file__).parents[2]

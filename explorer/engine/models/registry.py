@@ -20,6 +20,7 @@ from explorer.engine.models.weights import (
     registry_model,
 )
 from explorer.errors import UserError
+from explorer.messages import Message
 
 ASSETS = Path(__file__).parents[3] / "assets"
 WEIGHTS = ASSETS / "weights"
@@ -158,7 +159,7 @@ def find_pair(name: str) -> KnownPair:
     return KnownPair(name, name, target, draft, cross_tokenizer=len(parts) == 3)
 
 
-def folders_of(known: KnownPair, progress: Callable[[str], None] = lambda message: None) -> dict[str, Path]:
+def folders_of(known: KnownPair, progress: Callable[[Message], None] = lambda message: None) -> dict[str, Path]:
     """Where the weights of all sides lie on this machine; raises WeightsError."""
     return {side: _folder(reference, progress) for side, reference in known.sides.items()}
 
@@ -172,7 +173,7 @@ def public_name(known: KnownPair) -> str:
     )
 
 
-def _folder(reference: Reference, progress: Callable[[str], None]) -> Path:
+def _folder(reference: Reference, progress: Callable[[Message], None]) -> Path:
     if isinstance(reference, RegistryModel):
         return registry_model(reference, progress)
     return reference if isinstance(reference, Path) else local_or_hub(reference)

@@ -37,7 +37,7 @@ class CompareHandlers:
             request = self._read("any", *settings)
         except UserError as error:
             return note(in_visitors_language(error), "note wrong")
-        said, known = visitors_texts().COMPARE_EXPECTED, self._paces.of(request.pair)
+        said, known = visitors_texts().compare.EXPECTED, self._paces.of(request.pair)
         tokens = request.configs[0].max_new_tokens
         text = said["plan"].format(tokens=tokens)
         if known is None:

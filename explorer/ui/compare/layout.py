@@ -9,15 +9,14 @@ import gradio as gr
 from explorer.config import RULE_KNOBS, DecodeConfig, knobs
 from explorer.ui import knob_styles
 from explorer.ui.backend import Backend
-from explorer.ui.catalogue import en as texts
-from explorer.ui.catalogue import ko as texts_ko
+from explorer.ui.catalogue import TEXTS
 from explorer.ui.compare.handlers import CompareHandlers
 from explorer.ui.compare.request import CompareSession, side_knobs
 from explorer.ui.controls import ExploreControls, control, heading, pair_control, preset_control, prompt_control
 from explorer.ui.coupling import couple_controls, tell_pair
 from explorer.ui.events import AT_ONCE, MODEL, QUIET, SCRIPT
 from explorer.ui.known_paces import KnownPaces
-from explorer.ui.languages import say
+from explorer.ui.languages import localized
 from explorer.ui.scripts import view_script
 
 VIEW = "compare/compare.js"
@@ -38,22 +37,25 @@ _LOOK = "() => { document.querySelector('#compare-view').scrollIntoView({ block:
 
 def script() -> str:
     """The view's script."""
-    english, korean = (view.COMPARE_VIEW | {key: view.VIEW[key] for key in SHARED_TEXTS} for view in (texts, texts_ko))
-    return view_script(VIEW, english, korean)
+    said = {
+        language: texts.compare.VIEW | {key: texts.explore.VIEW[key] for key in SHARED_TEXTS}
+        for language, texts in TEXTS.items()
+    }
+    return view_script(VIEW, said)
 
 
 def compare_tab(backend: Backend, explore: ExploreControls, paces: KnownPaces) -> None:
     """Build the tab. explore: whose prompt, pair and settings it takes over."""
     handlers = CompareHandlers(backend, paces)
     table = {knob.name: knob for knob in knobs()}
-    with gr.Tab(say("COMPARE"), id="compare") as tab:
+    with gr.Tab(localized("compare.tab"), id="compare") as tab:
         session = gr.State(CompareSession())
-        gr.HTML(f"<p class='lead'>{say('COMPARE_LEAD')}</p>", elem_classes="tab-lead")
+        gr.HTML(f"<p class='lead'>{localized('compare.lead')}</p>", elem_classes="tab-lead")
         with gr.Row(elem_id="compare-composer"):
             prompt = prompt_control(explore.prompt.value, "compare-prompt")
             with gr.Column(scale=0, min_width=150, elem_classes="tab-run"):
-                run = gr.Button(say("COMPARE_RUN"), variant="primary", elem_id="compare-run")
-                stop = gr.Button(say("STOP"), interactive=False, elem_id="compare-stop")
+                run = gr.Button(localized("compare.run"), variant="primary", elem_id="compare-run")
+                stop = gr.Button(localized("page.stop"), interactive=False, elem_id="compare-stop")
         with gr.Row(elem_id="compare-common"):
             pair = pair_control(backend.pairs(), "compare-pair")
             budget = control(table["max_new_tokens"], BUDGET, prefix="compare")
@@ -86,7 +88,7 @@ def _side(side: str, config: DecodeConfig, explore: ExploreControls) -> list[Any
     controls: dict[str, Any] = {}
     with gr.Row(elem_classes="side-head"):
         heading(side.upper())
-        adopt = gr.Button(say("COMPARE_ADOPT"), size="sm", elem_id=f"{side}-adopt")
+        adopt = gr.Button(localized("compare.adopt"), size="sm", elem_id=f"{side}-adopt")
     shown = [knob.name for knob in mine if knob.name in RULE_KNOBS and knob.name not in MORE] + ["draft_length"]
     for knob in mine:
         if knob.name not in shown:
@@ -94,7 +96,7 @@ def _side(side: str, config: DecodeConfig, explore: ExploreControls) -> list[Any
         controls[knob.name] = control(knob, getattr(config, knob.name), prefix=side)
         if knob.name == "rule":
             preset = preset_control("explorer", f"{side}-preset")
-    with gr.Accordion(say("COMPARE_MORE"), open=False, elem_classes="plain-accordion"):
+    with gr.Accordion(localized("compare.more"), open=False, elem_classes="plain-accordion"):
         for knob in mine:
             if knob.name not in shown:
                 controls[knob.name] = control(knob, getattr(config, knob.name), prefix=side)

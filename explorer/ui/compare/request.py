@@ -9,7 +9,7 @@ from explorer.config import ConfigError, DecodeConfig, Knob
 from explorer.ui.forms import check_pair, check_prompt, config_of
 from explorer.ui.jobs import PageSession
 from explorer.ui.offers import PairOffers
-from explorer.ui.scripts import page_knobs
+from explorer.ui.page_knobs import page_knobs
 
 COMMON = ("max_new_tokens", "raw_prompt")  # what both sides share
 GREEDY = ("temperature", "seed")  # drawn texts part by chance: Compare is greedy

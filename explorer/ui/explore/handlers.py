@@ -38,7 +38,7 @@ class RunHandlers:
         return (
             job.log.snapshot(),
             *run_buttons(running=True),
-            self._runs.update("OWN_RUN", interactive=False),
+            self._runs.update("explore.own_run", interactive=False),
             gr.update(value=None),
             gr.update(open=False),
         )
@@ -52,7 +52,7 @@ class RunHandlers:
                 return *idle, gr.skip(), gr.skip()
             own = OwnRun(job.name, trace, job.log.snapshot(), job.request.pair)
             session.finish(job, own)
-            in_memory = readiness_html("WARM_READY", job.request.title)
+            in_memory = readiness_html("page.warm_ready", job.request.title)
             return *idle, gr.update(value=str(own.save(folder))), in_memory
 
         yield from stream(session, lambda job: run_lines(self._backend, job), finish, outputs=6)

@@ -15,13 +15,14 @@ from explorer.ui.backend import Backend
 from explorer.ui.controls import ExploreControls, prompt_control
 from explorer.ui.coupling import couple_controls, tell_pair
 from explorer.ui.events import AT_ONCE, MODEL, QUIET, SCRIPT
+from explorer.ui.examples import examples
 from explorer.ui.explore.handlers import RunHandlers
 from explorer.ui.explore.opening import OpenHandlers
 from explorer.ui.explore.request import RequestReader
 from explorer.ui.explore.run_choices import RunChoices
 from explorer.ui.explore.session import ExploreSession
 from explorer.ui.explore.settings import Settings, notes_html, settings_rail
-from explorer.ui.languages import examples, say
+from explorer.ui.languages import localized
 from explorer.ui.offers import PairOffers
 from explorer.ui.recordings import Recording
 from explorer.ui.runview import run_view
@@ -68,30 +69,32 @@ def explore_tab(
     """Build the tab. recorded: the runs to choose from, the first one open; views: all tabs; above_settings: builds what stands there."""
     opened = recorded[0] if recorded else None
     runs = RunChoices(recorded)
-    with gr.Tab(say("EXPLORE"), id="explore", elem_id="explore"):
+    with gr.Tab(localized("explore.tab"), id="explore", elem_id="explore"):
         session = gr.State(ExploreSession(shown=opened.name if opened else ""))
         prompt, run, stop = _composer(opened)
         with gr.Row(elem_id="work"):
             with gr.Column(scale=0, min_width=296, elem_id="rail"):
                 above_settings()
-                with gr.Accordion(say("SETTINGS"), elem_id="settings", elem_classes=knob_styles.KNOBS):
+                with gr.Accordion(localized("explore.settings"), elem_id="settings", elem_classes=knob_styles.KNOBS):
                     settings = settings_rail(backend, opened)
             with gr.Column(scale=1, min_width=0, elem_id="main"):
                 picker = gr.Dropdown(
                     runs.choices,
                     value=opened.name if opened else None,
-                    label=say("RECORDINGS_LABEL"),
+                    label=localized("explore.recordings"),
                     visible=bool(recorded),
                     elem_id="recordings",
                 )
                 view = run_view(
                     opened.text if opened else "", list(runs.recorded), reader.offers.table(), settings.pair.value
                 )
-                with gr.Accordion(say("CHARTS_LABEL"), open=False, elem_id="charts") as charts:
+                with gr.Accordion(localized("explore.charts"), open=False, elem_id="charts") as charts:
                     plot = gr.Plot(show_label=False, elem_id="plot")
                 # The whole record of the run on show; the view's menu presses it.
                 record = str(opened.path) if opened else None
-                download = gr.DownloadButton(say("DOWNLOAD"), value=record, visible="hidden", elem_id="download")
+                download = gr.DownloadButton(
+                    localized("explore.download"), value=record, visible="hidden", elem_id="download"
+                )
         parts = _Parts(session, prompt, run, stop, settings, picker, view, charts, plot, download)
         opening = OpenHandlers(reader, runs)
         _connect_runs(parts, RunHandlers(backend, reader, runs), opening)
@@ -105,13 +108,13 @@ def _composer(opened: Recording | None) -> tuple[gr.Textbox, gr.Button, gr.Butto
     with gr.Row(elem_id="composer"):
         prompt = prompt_control(opened.prompt if opened else "", "prompt")
         with gr.Column(scale=0, min_width=150, elem_id="run-buttons"):
-            run = gr.Button(say("RUN"), variant="primary", elem_id="run")
-            stop = gr.Button(say("STOP"), variant="secondary", interactive=False, elem_id="stop")
+            run = gr.Button(localized("explore.run"), variant="primary", elem_id="run")
+            stop = gr.Button(localized("page.stop"), variant="secondary", interactive=False, elem_id="stop")
     with gr.Row(elem_id="examples"):
-        gr.HTML(f"<span>{say('EXAMPLES_LABEL')}</span>", elem_id="examples-label")
+        gr.HTML(f"<span>{localized('explore.examples')}</span>", elem_id="examples-label")
         for example in examples():
             fill = f"() => {json.dumps(example['prompt'])}"
-            gr.Button(say(f"example.{example['kind']}"), size="sm").click(None, None, prompt, js=fill, **SCRIPT)
+            gr.Button(localized(f"example.{example['kind']}"), size="sm").click(None, None, prompt, js=fill, **SCRIPT)
     return prompt, run, stop
 
 

@@ -19,8 +19,9 @@ from explorer.ui.explore.run_choices import RunChoices
 from explorer.ui.explore.session import OWN, ExploreSession
 from explorer.ui.messages import in_visitors_language, visitors_texts
 from explorer.ui.notices import error_box, refusal
+from explorer.ui.page_knobs import page_knobs
 from explorer.ui.run_text import run_text, title_of
-from explorer.ui.scripts import IMPORT_LIMIT, page_knobs
+from explorer.ui.scripts import IMPORT_LIMIT
 from explorer.wire import question
 
 
@@ -61,8 +62,10 @@ class OpenHandlers:
         try:
             trace = read_trace(text)
         except UserError as error:
-            message = visitors_texts().IMPORT_REFUSED.format(name=name, reason=in_visitors_language(error))
-            raise error_box(message, visitors_texts().IMPORT_TITLE, duration=20) from None
+            message = (
+                visitors_texts().page.NOTICES["import_refused"].format(name=name, reason=in_visitors_language(error))
+            )
+            raise error_box(message, visitors_texts().page.NOTICES["import_title"], duration=20) from None
         session.drop_own()
         session.shown = ""
         pair, title = trace.provenance.pair, title_of(trace.provenance.pair, self._reader.titles)
@@ -70,7 +73,7 @@ class OpenHandlers:
         text = run_text(run, title, trace, pair in self._reader.ready, imported=True)
         runnable = self._reader.runnable_pair(pair)
         shown = self._shown(session, text, question(trace.prompt), runnable, trace.config, None)
-        return [self._runs.update("OWN_FILE"), *shown[1:]]
+        return [self._runs.update("explore.own_file"), *shown[1:]]
 
     def charts(self, session: ExploreSession, event: gr.EventData) -> Any:
         """The charts of the run on show; a run that has not ended has none. A visitor's own record comes with the event."""
@@ -96,7 +99,7 @@ class OpenHandlers:
         self, session: ExploreSession, text: str, prompt: str, pair: str, config: DecodeConfig, file: Path | None
     ) -> list[Any]:
         knobs = [getattr(config, knob.name) for knob in page_knobs()]
-        picker = self._runs.update("OWN_RUN" if session.own else None, session.shown)
+        picker = self._runs.update("explore.own_run" if session.own else None, session.shown)
         return [picker, text, prompt, pair, *knobs, gr.update(value=file and str(file)), gr.update(open=False)]
 
 

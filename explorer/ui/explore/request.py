@@ -12,7 +12,7 @@ from explorer.ui.backend import Backend, ready_pairs
 from explorer.ui.explore.typed_pair import title_of_typed, typed_pair
 from explorer.ui.forms import check_pair, check_prompt, config_of
 from explorer.ui.offers import PairOffers
-from explorer.ui.scripts import page_knobs
+from explorer.ui.page_knobs import page_knobs
 
 
 @dataclass(frozen=True)

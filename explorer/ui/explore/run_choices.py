@@ -8,7 +8,7 @@ from typing import Any
 import gradio as gr
 
 from explorer.ui.explore.session import OWN
-from explorer.ui.languages import say
+from explorer.ui.languages import localized
 from explorer.ui.recordings import Recording
 
 
@@ -25,11 +25,11 @@ class RunChoices:
 
     def update(self, own: str | None, value: str = OWN, interactive: bool = True) -> Any:
         """The dropdown with the visitor's own run before the others: `own` is the key of its label, None where there is none."""
-        choices = [*([(say(own), OWN)] if own else []), *self.choices]
+        choices = [*([(localized(own), OWN)] if own else []), *self.choices]
         return gr.update(choices=choices, value=value, interactive=interactive, visible=bool(choices))
 
 
 def choice_label(recording: Recording) -> str:
     """A recorded run as a choice: its prompt, rule and length policy, pair."""
-    kind = say(f"run.{recording.config.rule}.{recording.config.length}")
+    kind = localized(f"run.{recording.config.rule}.{recording.config.length}")
     return f"{recording.short} · {kind} · {recording.title}"

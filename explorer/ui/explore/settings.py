@@ -13,12 +13,12 @@ from explorer.ui.backend import Backend, ready_pairs
 from explorer.ui.controls import ADVANCED, control, group_of, heading, pair_label, preset_control
 from explorer.ui.coupling import LOOSE_KNOBS
 from explorer.ui.forms import config_of
-from explorer.ui.languages import say
+from explorer.ui.languages import localized
 from explorer.ui.messages import in_visitors_language
 from explorer.ui.notices import note
 from explorer.ui.offers import PairOffers
+from explorer.ui.page_knobs import page_knobs
 from explorer.ui.recordings import Recording
-from explorer.ui.scripts import page_knobs
 from explorer.ui.warmup import readiness_html
 
 
@@ -46,24 +46,26 @@ def settings_rail(backend: Backend, opened: Recording | None) -> Settings:
     pair = gr.Dropdown(
         [(pair_label(pair), pair.name) for pair in known],
         value=opened.pair if opened and opened.pair in ready_pairs(backend) else known[0].name,
-        label=say("PAIR_LABEL"),
-        info=say("PAIR_INFO"),
+        label=localized("page.pair"),
+        info=localized("explore.pair_info"),
         allow_custom_value=backend.takes_typed_pairs,  # TARGET,DRAFT: checked when it is used
         elem_id="pair",
     )
-    readiness = gr.HTML(readiness_html("WARM_WAITING"), elem_id="readiness", min_height=22)
+    readiness = gr.HTML(readiness_html("page.warm_waiting"), elem_id="readiness", min_height=22)
     group = preset = None
     for knob in page_knobs():
         if knob.name in ADVANCED:
             continue
         if group != group_of(knob):
             group = group_of(knob)
-            heading(say(f"GROUPS.{group}"), knob)
+            heading(localized(f"group.{group}"), knob)
         controls[knob.name] = control(knob, getattr(standing, knob.name))
         if knob.name == "rule":
             preset = preset_control(preset_of(*(getattr(standing, name) for name in LOOSE_KNOBS)), "preset")
-    baseline = gr.Checkbox(False, label=say("BASELINE_LABEL"), info=say("BASELINE_INFO"), elem_id="baseline")
-    with gr.Accordion(say("ADVANCED"), open=False, elem_id="advanced"):
+    baseline = gr.Checkbox(
+        False, label=localized("explore.baseline"), info=localized("explore.baseline_info"), elem_id="baseline"
+    )
+    with gr.Accordion(localized("explore.advanced"), open=False, elem_id="advanced"):
         for knob in page_knobs():
             if knob.name in ADVANCED:
                 controls[knob.name] = control(knob, getattr(standing, knob.name))

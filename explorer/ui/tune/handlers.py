@@ -45,7 +45,7 @@ class TuneHandlers:
             plan = read_plan(self._offers, *form)
         except UserError as error:
             return note(in_visitors_language(error), "note wrong")
-        said = visitors_texts().TUNE_EXPECTED
+        said = visitors_texts().tune.EXPECTED
         text = said["plan"].format(prompts=len(plan.items), points=plan.cells, tokens=plan.base.max_new_tokens)
         known = self._paces.of(plan.pair)
         if known is None:

@@ -11,13 +11,12 @@ import gradio as gr
 from explorer.config import DecodeConfig, knobs
 from explorer.sweep.points import Limit
 from explorer.ui.backend import Backend
-from explorer.ui.catalogue import en as texts
-from explorer.ui.catalogue import ko as texts_ko
+from explorer.ui.catalogue import TEXTS
 from explorer.ui.controls import ExploreControls, control, heading, pair_control
 from explorer.ui.coupling import tell_pair
 from explorer.ui.events import AT_ONCE, LIVE, MODEL, QUIET
 from explorer.ui.known_paces import KnownPaces
-from explorer.ui.languages import say
+from explorer.ui.languages import localized
 from explorer.ui.scripts import view_script
 from explorer.ui.tune import plan
 from explorer.ui.tune.handlers import TuneHandlers
@@ -35,7 +34,7 @@ _THETAS = "(measure, now) => (%s)[measure] ?? now"
 
 def script() -> str:
     """The view's script."""
-    return view_script(VIEW, texts.TUNE_VIEW, texts_ko.TUNE_VIEW)
+    return view_script(VIEW, {language: texts.tune.VIEW for language, texts in TEXTS.items()})
 
 
 @dataclass(frozen=True)
@@ -62,22 +61,22 @@ class _Form:
 def tune_tab(backend: Backend, explore: ExploreControls, views: gr.Tabs, paces: KnownPaces) -> None:
     """Build the tab. explore: whose controls take over a point; views: the tabs."""
     handlers = TuneHandlers(backend, paces)
-    with gr.Tab(say("TUNE"), id="tune") as tab:
+    with gr.Tab(localized("tune.tab"), id="tune") as tab:
         session = gr.State(TuneSession())
-        gr.HTML(f"<p class='lead'>{say('TUNE_LEAD')}</p>", elem_classes="tab-lead")
+        gr.HTML(f"<p class='lead'>{localized('tune.lead')}</p>", elem_classes="tab-lead")
         if backend.sweep_gpu_seconds:
-            gr.HTML(f"<p class='note'>{say('TUNE_LOAN')}</p>", elem_id="tune-loan")
+            gr.HTML(f"<p class='note'>{localized('tune.loan')}</p>", elem_id="tune-loan")
         with gr.Row(elem_classes="tab-work"):
             with gr.Column(scale=0, min_width=296, elem_classes="tab-rail"):
                 form = _form(backend)
                 expected = gr.HTML("", elem_id="tune-expected")
                 with gr.Row(elem_classes="tab-buttons"):
-                    run = gr.Button(say("TUNE_RUN"), variant="primary", elem_id="tune-run")
-                    stop = gr.Button(say("TUNE_CANCEL"), interactive=False, elem_id="tune-cancel")
+                    run = gr.Button(localized("tune.run"), variant="primary", elem_id="tune-run")
+                    stop = gr.Button(localized("tune.cancel"), interactive=False, elem_id="tune-cancel")
                 nats, lost = _limit()
                 with gr.Row(elem_classes="tab-buttons"):
-                    table_file = gr.DownloadButton(say("TUNE_CSV"), visible=False, size="sm", elem_id="tune-csv")
-                    record = gr.DownloadButton(say("TUNE_JSON"), visible=False, size="sm", elem_id="tune-json")
+                    table_file = gr.DownloadButton(localized("tune.csv"), visible=False, size="sm", elem_id="tune-csv")
+                    record = gr.DownloadButton(localized("tune.json"), visible=False, size="sm", elem_id="tune-json")
             with gr.Column(scale=1, min_width=0, elem_classes="tab-main"):
                 view = gr.HTML("", html_template="", js_on_load=script(), apply_default_css=False, elem_id="tune-view")
 
@@ -100,28 +99,32 @@ def tune_tab(backend: Backend, explore: ExploreControls, views: gr.Tabs, paces: 
 def _form(backend: Backend) -> _Form:
     table = {knob.name: knob for knob in knobs()}
     pair = pair_control(backend.pairs(), "tune-pair")
-    choices = [(say(f"TUNE_SOURCES.{name}"), name) for name in plan.SOURCES]
-    source = gr.Radio(choices, value=plan.SOURCES[0], label=say("TUNE_PROMPTS"), elem_id="tune-source")
+    choices = [(localized(f"source.{name}"), name) for name in plan.SOURCES]
+    source = gr.Radio(choices, value=plan.SOURCES[0], label=localized("tune.prompts"), elem_id="tune-source")
     count = gr.Slider(
-        1, plan.MAX_PROMPTS, value=plan.DEFAULT_PROMPTS, step=1, label=say("TUNE_COUNT"), elem_id="tune-count"
+        1, plan.MAX_PROMPTS, value=plan.DEFAULT_PROMPTS, step=1, label=localized("tune.count"), elem_id="tune-count"
     )
     with gr.Group(visible=False, elem_classes="plain-group") as own_group:
-        own = gr.Textbox(label=say("TUNE_OWN"), info=say("TUNE_OWN_INFO"), lines=5, max_lines=12, elem_id="tune-own")
-    file = gr.UploadButton(say("TUNE_FILE"), file_types=[".jsonl", ".json", ".txt"], size="sm", elem_id="tune-file")
+        own = gr.Textbox(
+            label=localized("tune.own"), info=localized("tune.own_info"), lines=5, max_lines=12, elem_id="tune-own"
+        )
+    file = gr.UploadButton(
+        localized("tune.file"), file_types=[".jsonl", ".json", ".txt"], size="sm", elem_id="tune-file"
+    )
     measure = control(table["entropy"], prefix="tune")
     lists = [
-        gr.Textbox(label=label, value=value, info=say("TUNE_LIST_INFO"), max_lines=1, elem_id=elem_id)
+        gr.Textbox(label=label, value=value, info=localized("tune.list_info"), max_lines=1, elem_id=elem_id)
         for label, value, elem_id in (
-            (say("TUNE_THETAS"), plan.DEFAULT_THETAS["normalized"], "tune-thetas"),
-            (say("TUNE_WINDOWS"), plan.DEFAULT_WINDOWS, "tune-windows"),
-            (say("TUNE_LENGTHS"), plan.DEFAULT_LENGTHS, "tune-lengths"),
+            (localized("tune.thetas"), plan.DEFAULT_THETAS["normalized"], "tune-thetas"),
+            (localized("tune.windows"), plan.DEFAULT_WINDOWS, "tune-windows"),
+            (localized("tune.lengths"), plan.DEFAULT_LENGTHS, "tune-lengths"),
         )
     ]
     budget = gr.Slider(
-        8, plan.MAX_BUDGET, value=plan.DEFAULT_BUDGET, step=8, label=say("TUNE_BUDGET"), elem_id="tune-budget"
+        8, plan.MAX_BUDGET, value=plan.DEFAULT_BUDGET, step=8, label=localized("tune.budget"), elem_id="tune-budget"
     )
     tell_pair(pair, ".sweep-knobs")
-    with gr.Accordion(say("TUNE_MORE"), open=False, elem_classes=["plain-accordion", "sweep-knobs"]):
+    with gr.Accordion(localized("tune.more"), open=False, elem_classes=["plain-accordion", "sweep-knobs"]):
         more = [
             control(table[name], getattr(DecodeConfig(), name), prefix="tune")
             for name in ("drafter", "length", "window_includes_mismatch")
@@ -132,11 +135,17 @@ def _form(backend: Backend) -> _Form:
 def _limit() -> tuple[gr.Slider, gr.Slider]:
     """The limit on what may be lost: nats per token, right answers."""
     limit = Limit()
-    heading(say("TUNE_LIMIT"))
+    heading(localized("tune.limit"))
     nats = gr.Slider(
-        0, 1, value=limit.nats, step=0.01, label=say("TUNE_NATS"), info=say("TUNE_NATS_INFO"), elem_id="tune-nats"
+        0,
+        1,
+        value=limit.nats,
+        step=0.01,
+        label=localized("tune.nats"),
+        info=localized("tune.nats_info"),
+        elem_id="tune-nats",
     )
-    return nats, gr.Slider(0, 12, value=limit.lost, step=1, label=say("TUNE_LOST"), elem_id="tune-lost")
+    return nats, gr.Slider(0, 12, value=limit.lost, step=1, label=localized("tune.lost"), elem_id="tune-lost")
 
 
 def _connect_form(form: _Form, handlers: TuneHandlers) -> None:

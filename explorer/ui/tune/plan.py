@@ -14,7 +14,7 @@ from explorer.sweep.points import Limit
 from explorer.ui.forms import check_length, check_pair, config_of
 from explorer.ui.limits import UPLOAD_LIMIT
 from explorer.ui.offers import PairOffers
-from explorer.ui.scripts import page_knobs
+from explorer.ui.page_knobs import page_knobs
 
 # Of a sweep on the page; the command line has no limits.
 MAX_PROMPTS, MAX_POINTS, MAX_LENGTHS, MAX_BUDGET = 24, 60, 3, 512

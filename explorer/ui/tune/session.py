@@ -11,7 +11,7 @@ from explorer.sweep import wire
 from explorer.sweep.points import Limit, Point, points_of
 from explorer.sweep.record import Measured, Sweep
 from explorer.ui.jobs import Job, Log, PageSession
-from explorer.ui.languages import language
+from explorer.ui.languages import visitors_language
 from explorer.ui.tune.plan import SweepPlan
 
 
@@ -35,7 +35,7 @@ class SweepResults:
         with self._lock:
             self.sweep, self.points = sweep, points_of(sweep)
             self.log.append(wire.done(sweep, self.points))
-            self.log.append(wire.choice(self.points, self._limit, language()))
+            self.log.append(wire.choice(self.points, self._limit, visitors_language()))
 
     def choose(self, limit: Limit) -> str | None:
         """Recommend under another limit; returns the text to send, None where a running sweep sends it or nothing is through."""
@@ -43,7 +43,7 @@ class SweepResults:
             self._limit = limit
             if not self.points:
                 return None
-            return self.log.append_outside(wire.choice(self.points, limit, language()))
+            return self.log.append_outside(wire.choice(self.points, limit, visitors_language()))
 
     def add_measured(self, measured: tuple[Measured, ...]) -> None:
         """Points were run again, plain greedy first; earlier measurements of the same points go."""

@@ -78,7 +78,7 @@ def measure_lines(backend: Backend, job: Job[SweepTask]) -> Generator[str, None,
                 break
             if step is not None and monotonic() - reported_at >= PROGRESS_SECONDS:
                 reported_at = monotonic()
-                yield line({"phase": "measuring", "message": visitors_texts().TUNE_MEASURING.format(rounds=step)})
+                yield line({"phase": "measuring", "message": visitors_texts().tune.MEASURING.format(rounds=step)})
             else:
                 yield ""
     return results.sweep

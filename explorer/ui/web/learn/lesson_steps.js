@@ -1,5 +1,5 @@
 // The lesson: which recorded run each step opens, which place it looks up there, and how the live state of the view answers its
-// question. Pure; knows no page. The texts are in explorer/ui/catalogue/lesson_en.py, under the same names.
+// question. Pure; knows no page. The texts are in explorer/ui/catalogue/en/lesson.py, under the same names.
 //
 // A place is looked up by what was said there, never by number. tests/ui/test_lesson.py finds every one in the recorded runs and
 // checks that its verdict is what the text claims.

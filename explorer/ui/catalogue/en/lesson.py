@@ -1,4 +1,4 @@
-"""What the lesson says, by the names of the steps in explorer/ui/web/learn/lesson_steps.js. texts_learn_ko.py has the same keys.
+"""The Learn tab and the lesson, in English; steps by their names in explorer/ui/web/learn/lesson_steps.js.
 
 Figures and tokens are never written down here: the panel fills them in from the run on show. A text's paragraphs are its lines.
 """
@@ -6,6 +6,12 @@ Figures and tokens are never written down here: the panel fills them in from the
 from __future__ import annotations
 
 from typing import Any
+
+LABELS = {
+    "tab": "Learn",
+    "lead": "A short walk through recorded runs, from one token at a time to a threshold of your own. All you see is the page's own view, and each question is answered by moving something in it.",
+    "none": "The lesson's recorded runs are not in this installation.",
+}
 
 LESSON: dict[str, Any] = {
     "title": "Lesson",

@@ -1,32 +1,31 @@
-"""All text of the page in one place, in the order a visitor meets it. The run view gets its part, VIEW, as JSON.
-
-Placeholders in braces are filled by the code that shows a text; values are always set as text, never as markup.
-"""
+"""The Explore tab and the run view, in English."""
 
 from __future__ import annotations
 
 from typing import Any
 
-TITLE = "Speculative decoding explorer"
-LEAD = "A fast draft model guesses several tokens ahead; the target model checks them all in one pass."
-LEAD_MARKS = (
-    "Colour and mark show what became of each guess: agreed, refused, or, with FLy, kept though the target would have said "
-    "something else, because it was unsure and the draft went on well."
-)
-NEWCOMER = "New here? Take the lesson"
+from explorer.ui.catalogue.en.knobs import VALUES, WORDS
+from explorer.ui.catalogue.en.page import LABELS as PAGE_LABELS
+from explorer.ui.examples import examples
 
-PROMPT_LABEL = "Prompt"
-PROMPT_PLACEHOLDER = "Ask for something, or pick an example below."
-EXAMPLES_LABEL = "Examples"
-RECORDINGS_LABEL = "Recorded runs"
-OWN_RUN = "Your own run"
-OWN_FILE = "From your file"
-RUN = "Run"
-STOP = "Stop"
-DOWNLOAD = "Download trace (JSON)"
-THEME_TOGGLE = "Light / dark"
+LABELS = {
+    "tab": "Explore",
+    "run": "Run",
+    "examples": "Examples",
+    "recordings": "Recorded runs",
+    "own_run": "Your own run",
+    "own_file": "From your file",
+    "download": "Download trace (JSON)",
+    "charts": "Charts to zoom and export",
+    "settings": "Settings",
+    "advanced": "Advanced",
+    "pair_info": "Or type TARGET,DRAFT: two models on this machine with one vocabulary. With two: TARGET,DRAFT,cross-tokenizer.",
+    "baseline": "Compare with plain greedy",
+    "baseline_info": "Also lets the target write alone, for its own text and speed. Takes as long again, or longer.",
+}
+EXAMPLES = {example["kind"]: example["label"] for example in examples()}
 
-CHARTS_LABEL = "Charts to zoom and export"
+# The charts to zoom.
 CHARTS = {
     "seconds": "Seconds of each round, measured; the prefill is not shown",
     "entropies": "Every disagreement by both entropies",
@@ -46,130 +45,6 @@ CHARTS = {
     "bin": "{low:.1f} to {high:.1f}: {count} tokens",
 }
 
-SETTINGS = "Settings"
-GROUPS = {"verifying": "Verifying", "drafting": "Drafting", "writing": "Output"}
-ADVANCED = "Advanced"
-PAIR_LABEL = "Model pair"
-PAIR_INFO = (
-    "Or type TARGET,DRAFT: two models on this machine with one vocabulary. With two: TARGET,DRAFT,cross-tokenizer."
-)
-PRESET_LABEL = "Preset of FLy"
-PRESET_CUSTOM = "Custom"
-BASELINE_LABEL = "Compare with plain greedy"
-BASELINE_INFO = "Also lets the target write alone, for its own text and speed. Takes as long again, or longer."
-RULE_LABELS = {
-    "autoregressive": "Target alone",
-    "exact": "Exact match",
-    "fly": "FLy (loose, deferred)",
-    "typical": "Typical (Medusa)",
-    "topk": "Top k",
-    "margin": "Margin (MARS)",
-    "kl": "KL limit",
-    "judge": "Judge head (outcome-labelled)",
-}
-DRAFTER_LABELS = {
-    "model": "Draft model",
-    "lookup": "Prompt lookup",
-    "model+lookup": "Model + lookup",
-    "model+phrases": "Model + phrases",
-    "features": "EAGLE-3 head",
-}
-LENGTH_LABELS = {
-    "fixed": "Fixed length",
-    "pacer": "PACER",
-    "confidence": "Confidence",
-    "entropy": "SVIP entropy",
-    "heuristic": "Heuristic",
-    "adaedl": "AdaEDL",
-    "survival": "Survival",
-}
-ENTROPY_LABELS = {"normalized": "Normalized", "top3": "Top 3"}
-STATISTIC_LABELS = {"mean": "Mean", "min": "Smallest", "product": "Product"}
-SCHEDULE_LABELS = {"serial": "In turn", "pearl": "Overlapped (PEARL)"}
-SIGNED = {"theta": "Theta θ", "growth": "Growth ρ"}  # labels with letters that a terminal may lack
-UNITS = {"tokens": "tokens", "nats": "nats"}  # of knobs, behind their labels
-
-PAIR_FETCHED = "fetched on first use"
-PAIR_MISSING = "not on this machine"
-
-WARM_WAITING = "Models load at the first run."
-# Behind the name of a pair.
-WARM_LOADING = "loading into memory. You can press Run already."
-WARM_READY = "in memory."
-WARM_FAILED = "could not be loaded ahead"
-
-IMPORT_REFUSED = "{name} is no record of a run: {reason}"
-IMPORT_TITLE = "Nothing was opened"
-UNEXPECTED = "The run failed: {error}. The page goes on working; the server's log has the details."
-OUT_OF_MEMORY = (
-    "Out of memory: lower the budget or the draft length, or choose a smaller pair. The page goes on working."
-)
-DISK_FULL = "The server's disk is full, so nothing could be saved. The page goes on working."
-ERROR_TITLE = "Nothing was run"
-FAILED_TITLE = "The run failed"
-
-API_DESCRIPTION = (
-    "Decode one prompt; returns its text, the figures of the run, and the whole trace (schema version 1). "
-    "prompt: what to answer. pair: name of a known pair. baseline: also decode plainly, with the target alone, and compare."
-)
-
-API_JUDGE = (
-    "Judge one draft of K tokens, without a model. match: whether each drafted token is the target's own choice [K booleans]. "
-    "entropy: the target's at each position, in the unit of theta [K numbers]. rule: fly or exact (the others read more than that: "
-    "python -m explorer judge). theta: least entropy to defer "
-    "(0 to 1.2). window: following tokens that must match (0 to 32). includes_mismatch: the window counts the mismatch itself. "
-    "protected: positions with a stop id, never loosened [K booleans]; null for none. K is at most 64. Returns verdicts [K], kept, "
-    "cut (the first refused position from 0, or null) and last (correction or bonus)."
-)
-
-# What sentences and tables call the knobs, and their values.
-KNOB_WORDS = {
-    "rule": "rule",
-    "entropy": "measure",
-    "theta": "θ",
-    "window": "W",
-    "window_includes_mismatch": "window includes the mismatch",
-    "typical_epsilon": "epsilon",
-    "typical_delta": "delta",
-    "top_k": "k",
-    "margin": "margin",
-    "kl_limit": "KL limit",
-    "kl_confidence": "KL confidence",
-    "judge_threshold": "judge threshold",
-    "judge_run": "judged in a row",
-    "drafter": "drafter",
-    "length": "length policy",
-    "draft_length": "draft length K",
-    "phrases": "phrases",
-    "phrase_length": "phrase length",
-    "phrase_window": "phrases made at once",
-    "tree": "tree nodes",
-    "tree_width": "tree width",
-    "schedule": "schedule",
-    "max_new_tokens": "budget",
-    "temperature": "temperature",
-    "seed": "seed",
-    "raw_prompt": "raw prompt",
-    "block_size": "block size",
-    "threshold": "threshold",
-    "growth": "growth",
-    "statistic": "statistic",
-    "least_draft": "least draft",
-}
-VALUE_WORDS = {
-    "fly": "FLy",
-    "typical": "typical",
-    "topk": "top k",
-    "margin": "margin",
-    "kl": "KL limit",
-    "judge": "judge head",
-    "exact": "exact",
-    "autoregressive": "target alone",
-    "normalized": "normalized",
-    "top3": "top 3",
-    "true": "yes",
-    "false": "no",
-}
 # What the run view says. Keys are stable: the JavaScript asks for them by name.
 VIEW: dict[str, Any] = {
     "kinds": {
@@ -426,8 +301,8 @@ VIEW: dict[str, Any] = {
     "whatif": {
         "title": "What if",
         "moved": "{name} {now} instead of {was}",
-        "knobs": KNOB_WORDS,
-        "values": VALUE_WORDS,
+        "knobs": WORDS,
+        "values": VALUES,
         "same": "No round would end differently: the run would be the same.",
         "parts": "Round {round} is the first to end differently. Exact up to there; behind it the text itself would go on differently.",
         "parts_last": "Only the last round would end differently.",
@@ -459,7 +334,7 @@ VIEW: dict[str, Any] = {
         "before": "Before",
         "after": "Now",
         "pair": "pair",
-        "knobs": KNOB_WORDS,
+        "knobs": WORDS,
         "tau": "tokens per target pass (τ)",
         "kept": "drafted tokens kept per round",
         "speed": "tokens per second, measured",
@@ -474,7 +349,7 @@ VIEW: dict[str, Any] = {
     },
     "share": {
         "title": "Share and keep",
-        "page_title": TITLE,
+        "page_title": PAGE_LABELS["title"],
         "copy": "Copy link",
         "link": "Link to copy",
         "copied": "Link copied: it holds the run's name, the round and the thresholds.",
@@ -529,244 +404,3 @@ VIEW: dict[str, Any] = {
         "letters": "E exact, D deferred, L relaxed, refused: G target sure, W second mismatch in the window, F window does not fit, T beyond the limit, S stop token, R mismatch; · discarded",
     },
 }  # fmt: skip
-
-# The Tune tab. Its labels first, then what its view says.
-TUNE = "Tune"
-EXPLORE = "Explore"
-COMPARE = "Compare"
-TUNE_LEAD = (
-    "Sweep theta and W over several prompts, see what loosening wins and what it costs, and take the fastest point within a limit. "
-    "Greedy decoding is deterministic, so every distinct round is computed once, whatever the number of points."
-)
-TUNE_LOAN = (
-    "On this Space a sweep is lent a GPU for one minute, out of your daily quota, and keeps the prompts that are through by then. "
-    "Longer sweeps, and training PACER's layer, need a machine of your own: python -m explorer sweep, python -m explorer pacer."
-)
-TUNE_PROMPTS = "Prompts"
-TUNE_SOURCES = {
-    "checkable": "Shipped, with answers that can be checked",
-    "examples": "The example prompts",
-    "own": "My own",
-}
-TUNE_COUNT = "How many"
-TUNE_OWN = "My prompts"
-TUNE_OWN_INFO = "One a line; with blank lines between them, one a paragraph. Or JSON lines: prompt, and where you know it, answer; GSM8K's form too."
-TUNE_FILE = "Open a file of prompts"
-TUNE_THETAS = "Thetas"
-TUNE_WINDOWS = "Windows W"
-TUNE_LENGTHS = "Draft lengths K"
-TUNE_LIST_INFO = "Numbers, separated by commas."
-TUNE_BUDGET = "Tokens per prompt, at most"
-TUNE_RUN = "Sweep"
-TUNE_CANCEL = "Cancel"
-TUNE_LIMIT = "Fidelity limit"
-TUNE_NATS = "Nats per token below plain greedy, at most"
-TUNE_NATS_INFO = "Mean log-probability that the target gives to the text."
-TUNE_LOST = "Right answers lost, at most"
-TUNE_MORE = "More of the drafting"
-TUNE_CSV = "Table (CSV)"
-TUNE_JSON = "Whole sweep (JSON)"
-PACES = {
-    "here": "the last runs on this machine",
-    "recorded": "a run recorded on {device}; this machine may differ",
-}
-TUNE_EXPECTED = {
-    "plan": "{prompts} prompts of at most {tokens} tokens, {points} points.",
-    "about": "Expect {minutes}: modelled from {source}.",
-    "minute": "about a minute",
-    "minutes": "about {minutes} minutes",
-    "unknown": "How long that takes is not known before the first prompt is through.",
-}
-TUNE_MEASURING = "{rounds} rounds"
-
-TUNE_VIEW: dict[str, Any] = {
-    "locale": "en-GB",
-    "empty": "A sweep decodes every prompt under every point. Maps of speed and fidelity grow here prompt by prompt; what is through stays when you cancel.",
-    "waiting": "The maps appear when the first prompt is through.",
-    "idle": "Ready.",
-    "progress": "Prompts through",
-    "phases": {
-        "preparing": "Waiting for its turn",
-        "loading": "Loading the models",
-        "running": "Sweeping",
-        "measuring": "Running this point for real",
-        "measured": "Measured",
-        "stopped": "Stopped",
-        "failed": "Failed",
-    },
-    "passes": "Prompt {prompt} of {all}, {passes} target passes so far",
-    "left": "Prompt {prompt} of {all}, {passes} target passes so far, about {left} left",
-    "seconds": "{count} s",
-    "minutes": "{count} min",
-    "through": "{done} of {all} prompts through",
-    "ends": {"done": "Done: {done} prompts", "stopped": "Stopped: {done} of {all} prompts are through, and kept"},
-    "measure": {"normalized": "normalized entropy", "top3": "top-3 entropy, nats"},
-    "budget": "at most {tokens} tokens",
-    "dtypes": "target {target}, draft {draft}",
-    "maps": "Theta and W",
-    "maps_lead": "Theta across, W down. Text, log-probabilities and answers are measured; speeds are modelled from the rounds of this sweep, prefill apart.",
-    "lengths": "Draft length of the maps",
-    "length": "K = {length}",
-    "figures": {
-        "tau": "Tokens per target pass (τ)",
-        "tokens_per_second_modelled": "Tokens/s, modelled",
-        "times_plain_modelled": "Speed, times plain greedy, modelled",
-        "loosened_share": "Share of loosened tokens",
-        "nats_per_token": "Mean log-probability against greedy's own, nats per token",
-        "same_ids": "Same text",
-        "right": "Right answers",
-        "lost": "Lost",
-    },
-    "map": {
-        "label": "{figure}: theta across, W down. Arrow keys move, and the page shows that point.",
-        "range": "{low} to {high}",
-        "same": "the same everywhere",
-        "cell": "theta {theta}, W {window}",
-        "nothing": "nothing yet",
-        "chosen": "recommended",
-        "outside": "outside the limit",
-    },
-    "key": "A corner marks the recommended point, a frame the one shown below, hatching what lies outside the limit.",
-    "key_partial": "Over {done} of {all} prompts. A corner marks the recommended point, a frame the one shown below, hatching what lies outside the limit.",
-    "point": {
-        "recommended": "Recommended",
-        "other": "This point",
-        "limit": "at most {nats} nats per token below greedy, {lost} right answers lost",
-        "plain": "Plain greedy",
-        "exact": "Exact match, K {length}",
-        "fly": "θ {theta}, W {window}, K {length}",
-        "tau": "Tokens per target pass",
-        "speed": "Speed, modelled",
-        "speed_value": "{speed} tokens/s, {times} times plain greedy",
-        "measured": "Speed, measured",
-        "measured_value": "{speed} tokens/s, {times} times plain greedy measured in turn with it ({off} % against modelled); the sweep's text on {same} of {prompts} prompts",
-        "nats": "Log-probability",
-        "nats_value": "{nats} nats per token against greedy's own",
-        "loosened": "Loosened tokens",
-        "same": "Same text as greedy",
-        "of": "{count} of {all} prompts",
-        "parts": "First divergence",
-        "parts_value": "token {index}, median where texts differ",
-        "right": "Right answers",
-        "right_value": "{right} of {checkable}; {lost} lost, {gained} gained",
-        "outside": "Outside the limit.",
-        "measure": "Measure this point",
-        "use": "Use it in Explore",
-        "back": "Back to the recommended",
-    },
-    "trade": {
-        "title": "Speed against fidelity",
-        "limit": "limit −{nats}",
-        "note": "Up: faster than plain greedy, modelled. Right: closer to the target's own text, nats per token, measured. Discs are theta and W, hollow outside the limit; square exact match, triangle prompt lookup, diamond plain greedy.",
-    },
-    "loosened": {
-        "title": "Tokens it loosens: {count}",
-        "lead": "FLy kept these against the target's own choice. Judge by eye: harmless, doubtful or wrong?",
-        "none": "None: every token is the target's own choice.",
-        "why": "prompt {prompt}: the target would say {own} ({chance}); kept with {kept}, entropy {entropy}",
-        "more": "{count} more are in the JSON file.",
-    },
-    "texts": {
-        "title": "Its texts",
-        "right": "right",
-        "wrong": "wrong, as plain greedy is",
-        "lost": "right answer lost",
-        "same": "no divergence",
-        "parts": "leaves greedy's text at token {index}",
-        "loosened": "{count} loosened",
-        "own": "The target alone:",
-    },
-    "cost": {
-        "title": "What a round costs, measured",
-        "lead": "Mean milliseconds by the number of drafted tokens. Every modelled speed here is made of these.",
-        "verify": "target pass",
-        "draft": "drafting",
-        "other": "other",
-        "numbers": "As numbers",
-        "drafted": "Drafted",
-        "total": "Together",
-        "samples": "Rounds",
-        "shared": "{points} points took {passes} target passes together; separate runs would make {separate}. Cost {ratio} of separate runs, modelled.",
-    },
-    "table": {
-        "title": "All points as a table",
-        "point": "Point",
-        "note": "Note",
-        "chosen": "recommended",
-        "outside": "outside the limit",
-    },
-}  # fmt: skip
-
-# The Compare tab.
-COMPARE_LEAD = (
-    "One prompt under two settings and by the target alone, round by round in turn on the same engine. "
-    "See where each text leaves the target's own, and whether FLy or a near-tie is to blame."
-)
-COMPARE_RUN = "Compare"
-COMPARE_ADOPT = "Take Explore's settings"
-COMPARE_MORE = "More settings"
-COMPARE_EXPECTED = {
-    "plan": "Three runs of at most {tokens} tokens each.",
-    "about": "Expect {time} if the texts fill their budget: modelled from {source}.",
-    "seconds": "about {seconds} seconds",
-    "minutes": "about {minutes} minutes",
-    "unknown": "How long they take is not known before the first comparison.",
-}
-
-COMPARE_VIEW: dict[str, Any] = {
-    "empty": "Three texts appear here as they are written: the target's own, A and B. Each is timed once, in turn, so that a busy machine slows them alike.",
-    "idle": "Ready.",
-    "phases": {
-        "preparing": "Waiting for its turn",
-        "loading": "Loading the models",
-        "warming": "Warming up, not measured",
-        "running": "Running, round by round in turn",
-        "done": "Done",
-        "stopped": "Stopped",
-        "failed": "Failed",
-    },
-    "own": "Target alone",
-    "dtypes": "target {target}, draft {draft}",
-    "text": "Text of: {side}",
-    "parted": "parts from the target's own here",
-    "left": "{side} parts here",
-    "partings": {
-        "title": "Where the texts part",
-        "none": "{side} has not left {other} in {tokens} tokens.",
-        "leaves": "{side} leaves {other} at token {index}: {theirs} there, {ours} here.",
-        "target": "the target's own text",
-        "apart": "{side} and {other} part at token {index}: {theirs} in {other}, {ours} in {side}.",
-        "together": "{side} and {other} have not parted.",
-        "fly": "FLy's doing: a draft token that the target would not have chosen was kept.",
-        "fly_tie": "FLy kept the draft's token, but the target's two likeliest were nearly level: a numeric flip could have done the same.",
-        "relaxed": "The loose rule's doing: a draft token that the target would not have chosen lay within its limit.",
-        "numeric": "A near-tie: the token is the target's own choice, rounded differently in a pass over several rows. Not FLy's doing.",
-        "other": "The token is the target's own choice in this pass, and not a near-tie: FLy did not keep it, and rounding of this size is not expected.",
-        "gap": "The target's two likeliest are {gap} nats apart; a near-tie is less than {limit}.",
-        "tie": "near-tie",
-    },
-    "figures": {
-        "title": "Figures side by side",
-        "name": "Figure",
-        "tau": "Tokens per target pass (τ)",
-        "kept": "Drafted tokens kept per round",
-        "speed": "Tokens per second, measured",
-        "speedup": "Times the target alone, measured",
-        "tokens": "Tokens",
-        "passes": "Target passes",
-        "logprob": "Mean target log-probability, nats per token",
-        "end": "Ended because",
-    },
-    "times": "Where the time went, measured",
-    "same_settings": "A and B have the same settings.",
-    "knobs": KNOB_WORDS,
-    "values": VALUE_WORDS,
-}  # fmt: skip
-
-# The Learn tab; what the lesson says is in texts_learn.py.
-LEARN = "Learn"
-LEARN_LEAD = (
-    "A short walk through recorded runs, from one token at a time to a threshold of your own. "
-    "All you see is the page's own view, and each question is answered by moving something in it."
-)
-LEARN_NONE = "The lesson's recorded runs are not in this installation."

@@ -1,8 +1,17 @@
-"""The lesson in Korean: the same keys and placeholders as texts_learn.py, the terms and the care for particles of texts_ko.py."""
+"""The Learn tab and the lesson, in Korean; steps by their names in explorer/ui/web/learn/lesson_steps.js.
+
+Figures and tokens are never written down here: the panel fills them in from the run on show. A text's paragraphs are its lines.
+"""
 
 from __future__ import annotations
 
 from typing import Any
+
+LABELS = {
+    "tab": "수업",
+    "lead": "기록된 실행을 따라가는 짧은 수업입니다. 토큰을 하나씩 쓰는 데서 시작해 나만의 임계값을 찾기까지 갑니다. 보이는 것은 모두 이 페이지의 실제 화면이고, 질문에는 화면의 무언가를 움직여 답합니다.",
+    "none": "수업에 쓰는 기록된 실행이 이 설치본에 없습니다.",
+}
 
 LESSON: dict[str, Any] = {
     "title": "수업",
