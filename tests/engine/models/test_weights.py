@@ -170,7 +170,7 @@ def test_concurrent_calls_fetch_once():
 
     def hear(message):
         messages.append(message)
-        if "Waiting" in message:
+        if "Waiting" in str(message):
             others_wait.set()
 
     threads = [threading.Thread(target=lambda: folders.append(get(fetch=slow, progress=hear))) for _ in range(3)]
