@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 import sys
 
+from explorer.cli.options import add_switch
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of the command."""
-    parser.add_argument(
-        "--check", action="store_true", help="write nothing; exit with 1 where a table is not that of its file"
-    )
+    add_switch(parser, "--check", "write nothing; exit with 1 where a table is not that of its file")
 
 
 def main(args: argparse.Namespace) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,17 +11,16 @@ from explorer.engine.models.fingerprint import fingerprint
 from explorer.engine.models.loading import Placement, graft, placement, read_model, read_tokenizer
 from explorer.engine.models.model import output_device
 from explorer.engine.models.registry import JUDGES, find_pair, folders_of, public_name, public_reference
-from explorer.engine.models.weights import RegistryModel, WeightsError
+from explorer.engine.models.weights import Progress, RegistryModel, WeightsError
 from explorer.engine.pair import Pair, check_same_vocabulary
 from explorer.engine.verification import judge_head
-from explorer.messages import Message
 
 
 def load_pair(
     name: str,
     device: str | None = None,
     dtype: str | None = None,
-    progress: Callable[[Message], None] = lambda message: None,
+    progress: Progress = lambda message: None,
 ) -> Pair:
     """Load both models and the tokenizer of a pair, and what ships for it: a judge head, PACER's layers.
 

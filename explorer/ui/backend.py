@@ -46,7 +46,7 @@ class Backend:
 
         return known_pairs()
 
-    def load(self, name: str) -> Generator[str, None, Pair]:
+    def load(self, name: str) -> Generator[Message | str, None, Pair]:
         """Load a known pair, yielding messages of progress (often empty: a chance to stop); returns the pair."""
         messages: SimpleQueue[Message] = SimpleQueue()
         return (yield from _wait(self._worker.submit(self._load, name, messages.put), messages))
@@ -170,7 +170,9 @@ def ready_pairs(backend: Backend) -> tuple[str, ...]:
     return tuple(pair.name for pair in backend.pairs() if pair.is_ready)
 
 
-def _wait(future: Future[Result], messages: SimpleQueue[Message] | None = None) -> Generator[str, None, Result]:
+def _wait(
+    future: Future[Result], messages: SimpleQueue[Message] | None = None
+) -> Generator[Message | str, None, Result]:
     """Wait for a step on the models' thread; a step that nobody waits for any more is left out if it has not begun."""
     messages = messages or SimpleQueue()
     try:

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 import gradio as gr
 
+from explorer.messages import Message
 from explorer.ui.jobs import Job, PageSession
 from explorer.ui.messages import in_visitors_language
 from explorer.ui.notices import failure, message_of
@@ -79,7 +80,9 @@ def _last(session: PageSession, job: Job, opened: object, values: tuple[Any, ...
         yield text, *values
 
 
-def long_step(job: Job, step: Generator[str, None, Result], phase: str) -> Generator[str, None, Result | None]:
+def long_step(
+    job: Job, step: Generator[Message | str, None, Result], phase: str
+) -> Generator[str, None, Result | None]:
     """Go through a step that reports now and then; returns its result, or None where the job was cancelled."""
     with closing(step):
         while not job.is_cancelled:

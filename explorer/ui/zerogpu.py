@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from explorer.config import DecodeConfig
 from explorer.errors import UserError, is_out_of_memory
+from explorer.messages import Message
 from explorer.prompts import PromptItem
 from explorer.trace import Prompt, Provenance, Round
 from explorer.ui.backend import WARM_UP_TOKENS, Backend
@@ -80,7 +81,7 @@ class ZeroGpuBackend(Backend):
     def pairs(self) -> tuple[KnownPair, ...]:
         return self._known
 
-    def load(self, name: str) -> Generator[str, None, Pair]:
+    def load(self, name: str) -> Generator[Message | str, None, Pair]:
         yield ""
         return self._pairs[name]
 

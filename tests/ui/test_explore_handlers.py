@@ -60,7 +60,7 @@ def handlers(backend, monkeypatch):
         (form(pair="nobody"), "[Uu]nknown pair"),
         (form(pair="../secret,model"), "[Nn]ot on this machine"),
         (form(theta=9), "Theta must be a number from 0 to 1.2"),
-        (form(window=None), "Window W must be a whole number from 0 to 32; nothing was given"),
+        (form(window=None), "Window W must be a whole number from 0 to 32, got nothing"),
         (form(window=0, window_includes_mismatch=True), "at least 1"),
     ],
 )

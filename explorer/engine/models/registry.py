@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 from explorer.conflicts import Offers
 from explorer.engine.models.hardware import has_cuda
 from explorer.engine.models.weights import (
+    Progress,
     RegistryModel,
     is_here,
     local_or_hub,
@@ -20,7 +20,6 @@ from explorer.engine.models.weights import (
     registry_model,
 )
 from explorer.errors import UserError
-from explorer.messages import Message
 
 ASSETS = Path(__file__).parents[3] / "assets"
 WEIGHTS = ASSETS / "weights"
@@ -159,7 +158,7 @@ def find_pair(name: str) -> KnownPair:
     return KnownPair(name, name, target, draft, cross_tokenizer=len(parts) == 3)
 
 
-def folders_of(known: KnownPair, progress: Callable[[Message], None] = lambda message: None) -> dict[str, Path]:
+def folders_of(known: KnownPair, progress: Progress = lambda message: None) -> dict[str, Path]:
     """Where the weights of all sides lie on this machine; raises WeightsError."""
     return {side: _folder(reference, progress) for side, reference in known.sides.items()}
 
@@ -173,7 +172,7 @@ def public_name(known: KnownPair) -> str:
     )
 
 
-def _folder(reference: Reference, progress: Callable[[Message], None]) -> Path:
+def _folder(reference: Reference, progress: Progress) -> Path:
     if isinstance(reference, RegistryModel):
         return registry_model(reference, progress)
     return reference if isinstance(reference, Path) else local_or_hub(reference)

@@ -314,4 +314,4 @@ def test_other_drafters_and_the_target_alone_draft_none(pair):
     for change in ({"drafter": "model"}, {"rule": "autoregressive"}):
         config = dataclasses.replace(TREE, **change, temperature=0.5, length="heuristic")
         assert not any(round_.tree for round_ in decode(pair, list(PROMPT), config))
-    assert "not used" in dataclasses.replace(TREE, drafter="model").notes[0]
+    assert "not used" in str(dataclasses.replace(TREE, drafter="model").notes[0])

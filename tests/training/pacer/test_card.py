@@ -44,8 +44,8 @@ def test_a_layer_comes_back_as_written(written):
 def test_other_weights_are_warned_of(written):
     card = read_card(written[0])
     assert card.warning(MINE) is None
-    assert "other weights of the draft" in card.warning({**MINE, "draft": "sampled-sha256:cc"})
-    assert "target and the draft" in card.warning({})
+    assert "other weights of the draft" in str(card.warning({**MINE, "draft": "sampled-sha256:cc"}))
+    assert "target and the draft" in str(card.warning({}))
 
 
 def spoil(folder, **changes):

@@ -69,9 +69,9 @@ export const LESSON = [
     name: "verify", run: "06-explain-exact", parts: ["legend", "strip", "scrubber", "lanes"], controls: [],
     find: firstCutOf,
     check({ run, at, judgementOf }) {
-      const round = run.rounds[at.round], { kept } = judgementOf(round);
-      const values = { round: at.round + 1, kept, size: round.size, committed: kept + 1 };
-      return round.size && kept === round.size ? solved(values) : unsolved("cut", values);
+      const round = run.rounds[at.round], { accepted } = judgementOf(round);
+      const values = { round: at.round + 1, kept: accepted, size: round.size, committed: accepted + 1 };
+      return round.size && accepted === round.size ? solved(values) : unsolved("cut", values);
     },
   },
   {
@@ -117,8 +117,8 @@ export const LESSON = [
     find: beginning,
     check({ run, at, judgementOf }) {
       const most = Math.max(...run.rounds.map((round) => thrownAway(round, judgementOf(round))));
-      const round = run.rounds[at.round], { kept } = judgementOf(round);
-      const values = { round: at.round + 1, size: round.size, kept, wasted: thrownAway(round, judgementOf(round)) };
+      const round = run.rounds[at.round], { accepted } = judgementOf(round);
+      const values = { round: at.round + 1, size: round.size, kept: accepted, wasted: thrownAway(round, judgementOf(round)) };
       return values.wasted === most ? solved(values) : unsolved("less", values);
     },
   },
@@ -126,7 +126,7 @@ export const LESSON = [
     name: "pacer", run: "10-repeat-pacer", parts: ["scrubber", "lanes"], controls: [],
     find: firstWhole,
     check({ run, at, judgementOf }) {
-      const round = run.rounds[at.round], stopped = stoppedBy(round), values = { round: at.round + 1, size: round.size, kept: judgementOf(round).kept };
+      const round = run.rounds[at.round], stopped = stoppedBy(round), values = { round: at.round + 1, size: round.size, kept: judgementOf(round).accepted };
       const worst = Math.max(...run.rounds.map((one) => thrownAway(one, judgementOf(one))));
       return stopped ? solved({ ...values, mean: stopped.mean, threshold: stopped.threshold, worst }) : unsolved("passed", values);
     },
@@ -154,10 +154,10 @@ export const LESSON = [
     rounds: [roundOf(" to", " that"), roundOf(" fit", " provide"), roundOf(" nutritious", " easy")],
     check({ run, place, answer, judgementOf }) {
       if (answer.round !== place.round) return unsolved("elsewhere");
-      const round = run.rounds[place.round], { verdicts, kept } = judgementOf(round), values = { position: answer.position + 1 };
-      if (answer.position < kept) return unsolved(verdicts[answer.position], values);
-      if (answer.position > kept) return unsolved("late", values);
-      return solved(values, kept === round.size ? "all" : verdicts[kept]);
+      const round = run.rounds[place.round], { verdicts, accepted } = judgementOf(round), values = { position: answer.position + 1 };
+      if (answer.position < accepted) return unsolved(verdicts[answer.position], values);
+      if (answer.position > accepted) return unsolved("late", values);
+      return solved(values, accepted === round.size ? "all" : verdicts[accepted]);
     },
   },
 ];

@@ -34,7 +34,7 @@ function runValues({ run, judgementOf }) {
   return {
     passes: run.rounds.length, tokens: run.tokens.length, device: provenance.device,
     pass_ms: Math.round((1000 * seconds.verify) / run.rounds.length), alone_ms: summary.baseline_speed ? Math.round(1000 / summary.baseline_speed) : "–",
-    best: Math.max(...run.rounds.map((round) => judgementOf(round).kept + 1)), drafting: percent(seconds.draft / total),
+    best: Math.max(...run.rounds.map((round) => judgementOf(round).accepted + 1)), drafting: percent(seconds.draft / total),
     ours: number(summary.logprob, 3), theirs: number(summary.baseline_logprob, 3),
   };
 }
