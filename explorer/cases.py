@@ -7,6 +7,7 @@ from dataclasses import dataclass, make_dataclass
 from typing import Any
 
 from explorer.config import knobs
+from explorer.errors import UserError
 from explorer.schema import SchemaError, parse_json, read
 from explorer.verdicts import LOOSE_RULES, RULES, Evidence, Judgement, judge, judge_evidence
 
@@ -97,8 +98,8 @@ class Case(_Knobs):
         """The judgement as plain data; raises SchemaError where the case cannot be judged."""
         try:
             judgement = self.judge()
-        except ValueError as error:
-            raise SchemaError("draft.wrong", reason=error) from None
+        except UserError as error:
+            raise SchemaError(error.message.code, **error.message.values) from None
         return {
             "verdicts": list(judgement.verdicts),
             "kept": judgement.accepted,

@@ -32,9 +32,9 @@ def is_out_of_memory(error: BaseException) -> bool:
     )
 
 
-def not_installed(error: ModuleNotFoundError) -> str:
+def not_installed(error: ModuleNotFoundError) -> Message:
     """One line for a package of the requirements that this Python lacks; raises the error again where a module of ours is missing."""
     package = (error.name or "").partition(".")[0]
     if package in ("", "explorer"):
         raise error
-    return f"{package} is not installed for this Python: run `make run` once, then use .venv/bin/python, or `. .venv/bin/activate`"
+    return Message("install.missing", {"package": package})

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, make_dataclass
 from enum import StrEnum
 from typing import Any, Literal
 
+from explorer.errors import UserError
 from explorer.knobs import Knob
 
 
@@ -59,7 +60,7 @@ LETTERS = {
 }
 
 
-class MissingEvidence(ValueError):
+class MissingEvidence(UserError):
     """A record that does not hold what a rule reads."""
 
 
@@ -331,13 +332,13 @@ def judge(
 
     Every mismatch is judged on the *native* match mask: a deferred mismatch never counts as a match for an earlier
     window, and a mismatch inside a window breaks it whatever its own entropy (paper section 3; vectors in tests/).
-    The earliest rejection cuts. Raises ValueError on lists of different lengths or an impossible window.
+    The earliest rejection cuts. Raises UserError on lists of different lengths or an impossible window.
     """
     protected = [False] * len(match) if protected is None else protected
     if len(entropy) != len(match):
-        raise ValueError(f"match and entropy need one entry per drafted token, got {len(match)} and {len(entropy)}")
+        raise UserError("draft.entries", name="entropy", matches=len(match), entries=len(entropy))
     if window < (1 if includes_mismatch else 0):
-        raise ValueError("window must be at least 0, or at least 1 when it includes the mismatch")
+        raise UserError("draft.window")
     settings = RuleSettings(rule=rule, theta=theta, window=window, window_includes_mismatch=includes_mismatch)
     return judge_evidence(Evidence(match, protected, entropy), settings)
 
@@ -345,15 +346,14 @@ def judge(
 def judge_evidence(evidence: Evidence, settings: Settings) -> Judgement:
     """Judge the drafted tokens of one round under any rule. Each mismatch is judged on its own; the earliest rejection cuts.
 
-    Raises ValueError on lists of different lengths, MissingEvidence where the rule needs what is not known.
+    Raises UserError on lists of different lengths, MissingEvidence where the rule needs what is not known.
     """
     loose = LOOSE_RULES.get(settings.rule)
     match, protected = evidence.match, evidence.protected
     for name in ("protected", *(loose.reads if loose else ())):
         if len(getattr(evidence, name)) != len(match):
-            raise ValueError(
-                f"match and {name} need one entry per drafted token, got {len(match)} and {len(getattr(evidence, name))}"
-            )
+            entries = len(getattr(evidence, name))
+            raise UserError("draft.entries", name=name, matches=len(match), entries=entries)
 
     def verdict(position: int) -> Verdict:
         if match[position]:
@@ -365,9 +365,7 @@ def judge_evidence(evidence: Evidence, settings: Settings) -> Judgement:
         for name in loose.reads:
             # A rank beyond the recorded ones is an answer too.
             if name != "rank" and getattr(evidence, name)[position] is None:
-                raise MissingEvidence(
-                    f"rule {settings.rule} needs the {name} of every mismatch, and it was not recorded"
-                )
+                raise MissingEvidence("draft.no_evidence", rule=settings.rule, name=name)
         return loose.judge(evidence, position, settings)
 
     verdicts: list[Verdict] = []

@@ -16,7 +16,7 @@ ENGLISH, KOREAN = CATALOGUES["en"], CATALOGUES["ko"]
 GAP = re.compile(r"\{(\w+)[^}]*\}")
 HANGUL = re.compile("[\uac00-\ud7a3]")
 # What consists of gaps alone, or of a sign between two.
-GAPS_ALONE = {"compare.side", "draft.wrong", "file.wrong", "record.at", "record.inconsistent"}
+GAPS_ALONE = {"compare.side", "file.wrong", "record.at", "record.inconsistent"}
 
 
 def sources():

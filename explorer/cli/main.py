@@ -10,10 +10,7 @@ from explorer.cli.commands import command_line
 from explorer.cli.options import as_options
 from explorer.config import ConfigError
 from explorer.errors import UserError, is_out_of_memory, not_installed
-
-OUT_OF_MEMORY = (
-    "not enough memory: lower --max-new-tokens or --draft-length, shorten the prompt, or take a smaller pair"
-)
+from explorer.messages import Message
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -36,7 +33,7 @@ def main(arguments: list[str] | None = None) -> int:
     except UserError as error:
         return _refuse(str(error))
     except ModuleNotFoundError as error:
-        return _refuse(not_installed(error))
+        return _refuse(str(not_installed(error)))
     except OSError as error:
         if error.filename is None:
             _write_no_more()
@@ -46,7 +43,7 @@ def main(arguments: list[str] | None = None) -> int:
     except (MemoryError, RuntimeError) as error:
         if not is_out_of_memory(error):
             raise
-        _refuse(OUT_OF_MEMORY)
+        _refuse(str(Message("run.not_enough_memory")))
         return 1
 
 

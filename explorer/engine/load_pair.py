@@ -42,7 +42,7 @@ def load_pair(
     except WeightsError as error:
         for side, reference in known.sides.items():
             # Made here, so it can be made again.
-            if isinstance(reference, RegistryModel) and str(folders[side]) in str(error):
+            if isinstance(reference, RegistryModel) and folders[side] in error.message.values.values():
                 raise WeightsError("weights.made_anew", reason=error) from error
         raise
     if head := judge_head.find(pair.name, pair.fingerprints.get("target"), JUDGES):

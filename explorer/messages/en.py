@@ -9,6 +9,8 @@ MESSAGES = {
     "prompt.too_long": "the prompt has {tokens} tokens and the budget is {budget}, together more than the context of {limit}: shorten the prompt or lower the budget",
     "prompt.not_text": "the prompt is not valid UTF-8 text",
     "prompt.too_many_characters": "the prompt has {size:,} characters, this page takes at most {limit:,}: shorten it",
+    # The installation
+    "install.missing": "{package} is not installed for this Python: run `make run` once, then use .venv/bin/python, or `. .venv/bin/activate`",
     # Files of prompts
     "prompts.none_in": "{source} holds no prompts",
     "prompts.gsm8k": "the answer to a question must end in '#### number'",
@@ -153,6 +155,7 @@ MESSAGES = {
     "progress.warning": "Warning: {reason}.",
     # Runs
     "run.out_of_memory": "Out of memory: lower the budget or the draft length, or choose a smaller pair. The page goes on working.",
+    "run.not_enough_memory": "not enough memory: lower --max-new-tokens or --draft-length, shorten the prompt, or take a smaller pair",
     # Lent GPUs
     "loan.over": "the GPU was lent for {seconds} seconds and the run was not through: lower the budget or take fewer prompts",
     # Records
@@ -172,7 +175,9 @@ MESSAGES = {
     "record.file": "the file",
     # Drafts to judge
     "draft.rule": "rule must be one of {rules}, got {value}",
-    "draft.wrong": "{reason}",
+    "draft.entries": "match and {name} need one entry per drafted token, got {matches} and {entries}",
+    "draft.window": "window must be at least 0, or at least 1 when it includes the mismatch",
+    "draft.no_evidence": "rule {rule} needs the {name} of every mismatch, and it was not recorded",
     "draft.no_input": "there is no standard input: name a file of JSON lines",
     # Records that are opened
     "import.not_text": "not a text",

@@ -7,6 +7,8 @@ MESSAGES = {
     "prompt.too_long": "프롬프트 {tokens}토큰과 예산 {budget}토큰을 더하면 모델의 문맥 길이 {limit}토큰을 넘습니다. 프롬프트를 줄이거나 예산을 낮추세요",
     "prompt.not_text": "프롬프트가 올바른 UTF-8 텍스트가 아닙니다",
     "prompt.too_many_characters": "프롬프트가 {size}자입니다. 이 페이지는 {limit}자까지 받습니다. 줄여 주세요",
+    # The installation
+    "install.missing": "이 Python에 설치되지 않은 패키지입니다: {package}. `make run`을 한 번 실행한 뒤 .venv/bin/python을 쓰거나 `. .venv/bin/activate`를 실행하세요",
     # Files of prompts
     "prompts.none_in": "{source}: 프롬프트가 없습니다",
     "prompts.gsm8k": "question의 answer는 '#### 수'로 끝나야 합니다",
@@ -183,6 +185,7 @@ MESSAGES = {
     "progress.warning": "경고: {reason}.",
     # Runs
     "run.out_of_memory": "메모리가 부족합니다. 예산이나 초안 길이를 줄이거나 더 작은 모델 쌍을 고르세요. 페이지는 계속 쓸 수 있습니다.",
+    "run.not_enough_memory": "메모리가 부족합니다. --max-new-tokens나 --draft-length를 줄이거나, 프롬프트를 줄이거나, 더 작은 모델 쌍을 고르세요",
     # Lent GPUs
     "loan.over": "GPU를 빌린 {seconds}초 안에 실행이 끝나지 않았습니다. 예산을 낮추거나 프롬프트를 줄이세요",
     # Records
@@ -202,7 +205,9 @@ MESSAGES = {
     "record.file": "파일",
     # Drafts to judge
     "draft.rule": "rule: 다음 중 하나여야 합니다({rules}). 받은 값: {value}",
-    "draft.wrong": "{reason}",
+    "draft.entries": "match, {name}: 초안 토큰마다 값이 하나씩 있어야 합니다. 받은 개수: {matches}, {entries}",
+    "draft.window": "윈도우는 0 이상, 불일치를 포함하면 1 이상이어야 합니다",
+    "draft.no_evidence": "규칙 {rule}: 모든 불일치의 {name} 값이 필요한데 기록되어 있지 않습니다",
     "draft.no_input": "표준 입력이 없습니다. JSON 줄로 된 파일을 지정하세요",
     # Records that are opened
     "import.not_text": "텍스트가 아닙니다",

@@ -11,6 +11,7 @@ from typing import Any
 import gradio as gr
 
 from explorer.errors import UserError, is_out_of_memory
+from explorer.messages import Message
 from explorer.ui.messages import in_visitors_language, visitors_texts
 
 log = logging.getLogger(__name__)
@@ -43,7 +44,7 @@ def message_of(error: Exception) -> str:
     if isinstance(error, gr.Error):  # of the machine that lends a GPU: a quota is spent, no GPU is free
         return str(error.message)
     if is_out_of_memory(error):
-        return visitors_texts().page.NOTICES["out_of_memory"]
+        return in_visitors_language(Message("run.out_of_memory"))
     if isinstance(error, OSError) and error.errno == ENOSPC:
         return visitors_texts().page.NOTICES["disk_full"]
     log.error("a run failed: %s\n%s", type(error).__name__, "".join(format_tb(error.__traceback__)))

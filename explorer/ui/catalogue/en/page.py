@@ -32,7 +32,6 @@ NOTICES = {
     "import_title": "Nothing was opened",
     "import_refused": "{name} is no record of a run: {reason}",
     "unexpected": "The run failed: {error}. The page goes on working; the server's log has the details.",
-    "out_of_memory": "Out of memory: lower the budget or the draft length, or choose a smaller pair. The page goes on working.",
     "disk_full": "The server's disk is full, so nothing could be saved. The page goes on working.",
 }
 
