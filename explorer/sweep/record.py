@@ -68,7 +68,7 @@ class PromptRuns:
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredPoint:
     """One point run again for real over the same prompts, one after the other."""
 
     point: int
@@ -113,7 +113,7 @@ class Sweep:
     points: tuple[DecodeConfig, ...]
     prompts: tuple[PromptRuns, ...]
     partial: bool = False  # stopped before the last prompt
-    measured: tuple[Measured, ...] = ()
+    measured: tuple[MeasuredPoint, ...] = ()
     schema: int = SCHEMA_VERSION
 
     def __post_init__(self) -> None:
@@ -165,7 +165,7 @@ class Sweep:
         return read(cls, parse_json(Path(path).read_bytes()))
 
 
-def _points(one: Pass | Measured) -> tuple[int, ...]:
+def _points(one: Pass | MeasuredPoint) -> tuple[int, ...]:
     return one.points if isinstance(one, Pass) else (one.point,)
 
 

@@ -15,7 +15,7 @@ from explorer.engine.recorder import Recorder, plain
 from explorer.errors import UserError
 from explorer.prompts import HELD_OUT, PromptItem, read_prompts
 from explorer.sweep.grid import decode_grid
-from explorer.sweep.record import Measured, Pass, PromptRuns, Run, Sweep, run_of
+from explorer.sweep.record import MeasuredPoint, Pass, PromptRuns, Run, Sweep, run_of
 from explorer.trace import Prompt, Round, Seconds
 
 WARM = 16  # tokens
@@ -104,14 +104,14 @@ def _runs(pair: Pair, task: Task, points: Sequence[DecodeConfig], rounds: Sequen
 
 def run_again(
     pair: Pair, todo: Sequence[Task], sweep: Sweep, points: Sequence[int]
-) -> Iterator[tuple[Measured, ...] | None]:
+) -> Iterator[tuple[MeasuredPoint, ...] | None]:
     """Run points over the swept prompts as separate runs, for measured speeds: None after every round, then the results.
 
     All points take a prompt before the next one, so that a machine whose speed drifts slows them alike.
     """
     known = {prompt.index: prompt for prompt in sweep.prompts}
     mine = [task for task in todo if task.index in known]
-    measured = [Measured(point, 0, 0, len(mine), Seconds()) for point in points]
+    measured = [MeasuredPoint(point, 0, 0, len(mine), Seconds()) for point in points]
     for task in mine:
         for place, one in enumerate(measured):
             rounds = []

@@ -22,7 +22,7 @@ from explorer.analysis.metrics import first_divergence
 from explorer.config import DecodeConfig
 from explorer.prompts import PromptItem
 from explorer.sweep.points import FIGURES, Limit, Point, name_of, recommend, round_times
-from explorer.sweep.record import Measured, PromptRuns, Sweep
+from explorer.sweep.record import MeasuredPoint, PromptRuns, Sweep
 from explorer.wire import line
 
 
@@ -92,7 +92,7 @@ def choice(points: Sequence[Point], limit: Limit, language: str = "en") -> str:
     )
 
 
-def measured(one: Measured, plain: Measured, points: Sequence[Point]) -> str:
+def measured(one: MeasuredPoint, plain: MeasuredPoint, points: Sequence[Point]) -> str:
     """A point run again for real, beside plain greedy measured with it and what the sweep modelled."""
     return line(
         {

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from explorer.engine.pair import Pair
     from explorer.engine.recorder import Recorder
     from explorer.prompts import PromptItem
-    from explorer.sweep.record import Measured, PromptRuns, Sweep
+    from explorer.sweep.record import MeasuredPoint, PromptRuns, Sweep
 
 Result = TypeVar("Result")
 WARM_UP_TOKENS = 12  # tokens
@@ -97,7 +97,9 @@ class Backend:
         """What each prompt came to under all points; between them the number of target passes so far, or None while one is made."""
         return self._stepwise(self.sweep_steps(pair, items, points))
 
-    def measure(self, pair: Pair, sweep: Sweep, points: Sequence[int]) -> Iterator[tuple[Measured, ...] | int | None]:
+    def measure(
+        self, pair: Pair, sweep: Sweep, points: Sequence[int]
+    ) -> Iterator[tuple[MeasuredPoint, ...] | int | None]:
         """Run points of a sweep over its prompts again: rounds so far, None while one is made, at the end what was measured."""
         return self._stepwise(self.measure_steps(pair, sweep, points))
 
@@ -114,7 +116,7 @@ class Backend:
             yield prompt_runs or passes
 
     @staticmethod
-    def measure_steps(pair: Pair, sweep: Sweep, points: Sequence[int]) -> Generator[tuple[Measured, ...] | int]:
+    def measure_steps(pair: Pair, sweep: Sweep, points: Sequence[int]) -> Generator[tuple[MeasuredPoint, ...] | int]:
         """As `measure`, on the calling thread."""
         from explorer.sweep.runner import run_again, tasks
 

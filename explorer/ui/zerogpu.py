@@ -23,7 +23,7 @@ from explorer.ui.backend import WARM_UP_TOKENS, Backend
 if TYPE_CHECKING:
     from explorer.engine.models.registry import KnownPair
     from explorer.engine.pair import Pair
-    from explorer.sweep.record import Measured, PromptRuns, Sweep
+    from explorer.sweep.record import MeasuredPoint, PromptRuns, Sweep
 
 MAX_SECONDS = 120  # seconds asked for at most, which is what a visitor without an account has in a day
 SWEEP_SECONDS = 60  # seconds of a sweep: who asks for more than is left of the day's is refused
@@ -108,7 +108,7 @@ class ZeroGpuBackend(Backend):
     ) -> Iterator[PromptRuns | int]:
         return self._from_worker(self._sweep_on_gpu(self._registered_name(pair), list(items), list(points)))
 
-    def measure(self, pair: Pair, sweep: Sweep, points: Sequence[int]) -> Iterator[tuple[Measured, ...] | int]:
+    def measure(self, pair: Pair, sweep: Sweep, points: Sequence[int]) -> Iterator[tuple[MeasuredPoint, ...] | int]:
         return self._from_worker(self._measure_on_gpu(self._registered_name(pair), sweep, list(points)))
 
     def _from_worker(self, steps: Generator[Any]) -> Iterator[Any]:

@@ -13,7 +13,7 @@ from explorer.conflicts import EVERYTHING, Offers
 from explorer.engine.turns import in_turn
 from explorer.errors import UserError
 from explorer.messages import Message
-from explorer.sweep.record import Measured, Pass, PromptRuns, run_of
+from explorer.sweep.record import MeasuredPoint, Pass, PromptRuns, run_of
 from explorer.sweep.runner import sweep_points
 from explorer.trace import (
     Baseline,
@@ -244,14 +244,14 @@ class ScriptedBackend:
                 ),
             )
 
-    def measure(self, pair: ScriptedPair, sweep, points) -> Iterator[tuple[Measured, ...] | int | None]:
+    def measure(self, pair: ScriptedPair, sweep, points) -> Iterator[tuple[MeasuredPoint, ...] | int | None]:
         measured = []
         for point in points:
             traces = [self._trace(pair, pair.encode(one.item.prompt), sweep.points[point]) for one in sweep.prompts]
             yield sum(len(trace.rounds) for trace in traces)
             seconds = sum((trace.seconds for trace in traces), Seconds())
             tokens = sum(len(trace.output_ids) for trace in traces)
-            measured.append(Measured(point, tokens, len(traces), len(traces), seconds))
+            measured.append(MeasuredPoint(point, tokens, len(traces), len(traces), seconds))
         yield tuple(measured)
 
     def _trace(self, pair: ScriptedPair, prompt: Prompt, config: DecodeConfig) -> Trace:

@@ -12,7 +12,7 @@ from explorer.config import DecodeConfig
 from explorer.prompts import PromptItem
 from explorer.schema import SchemaError
 from explorer.sweep.points import Limit, csv_of, markdown, points_of, recommend
-from explorer.sweep.record import Measured, Pass, PromptRuns, Run, Sweep, merged
+from explorer.sweep.record import MeasuredPoint, Pass, PromptRuns, Run, Sweep, merged
 from explorer.trace import Provenance, Seconds
 
 PLAIN = DecodeConfig(rule="autoregressive")
@@ -187,7 +187,7 @@ def test_of_points_of_one_speed_the_one_that_changes_least_is_chosen():
 
 
 def test_tables_say_which_speeds_are_modelled_and_which_measured():
-    measured = Measured(2, 16, 2, 2, Seconds(prefill=4.0, verify=8.0))
+    measured = MeasuredPoint(2, 16, 2, 2, Seconds(prefill=4.0, verify=8.0))
     record = sweep(measured=(measured,))
     assert "tokens/s (modelled)" in markdown(points_of(record)).splitlines()[0]
     rows = list(csv.DictReader(io.StringIO(csv_of(record, points_of(record)))))
@@ -204,7 +204,7 @@ def test_a_difference_that_rounds_to_nothing_has_no_minus_sign():
 
 
 def test_a_sweep_reads_back_equal(tmp_path):
-    record = sweep(prompt(0), prompt(1), partial=True, measured=(Measured(1, 8, 1, 1, Seconds(verify=0.1 + 0.2)),))
+    record = sweep(prompt(0), prompt(1), partial=True, measured=(MeasuredPoint(1, 8, 1, 1, Seconds(verify=0.1 + 0.2)),))
     record.save(tmp_path / "s.json")
     assert Sweep.load(tmp_path / "s.json") == record
 

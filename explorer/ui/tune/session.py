@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from explorer.config import DecodeConfig
 from explorer.sweep import wire
 from explorer.sweep.points import Limit, Point, points_of
-from explorer.sweep.record import Measured, Sweep
+from explorer.sweep.record import MeasuredPoint, Sweep
 from explorer.ui.jobs import Job, Log, PageSession
 from explorer.ui.languages import visitors_language
 from explorer.ui.tune.plan import SweepPlan
@@ -45,7 +45,7 @@ class SweepResults:
                 return None
             return self.log.append_outside(wire.choice(self.points, limit, visitors_language()))
 
-    def add_measured(self, measured: tuple[Measured, ...]) -> None:
+    def add_measured(self, measured: tuple[MeasuredPoint, ...]) -> None:
         """Points were run again, plain greedy first; earlier measurements of the same points go."""
         with self._lock:
             again = {point.point for point in measured}

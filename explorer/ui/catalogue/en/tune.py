@@ -56,7 +56,7 @@ VIEW: dict[str, Any] = {
         "loading": "Loading the models",
         "running": "Sweeping",
         "measuring": "Running this point for real",
-        "measured": "Measured",
+        "measured": "MeasuredPoint",
         "stopped": "Stopped",
         "failed": "Failed",
     },
