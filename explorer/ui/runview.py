@@ -1,6 +1,6 @@
 """The run view as a Gradio component: one gr.HTML whose value is the growing text of explorer/wire.py.
 
-Model text never goes through a template: the component's template is empty, and the scripts in assets/ build the picture
+Model text never goes through a template: the component's template is empty, and the scripts in web/ build the picture
 from the value with textContent.
 """
 
