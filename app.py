@@ -24,16 +24,16 @@ except ModuleNotFoundError as error:
     sys.exit(2)
 
 
-def _lent_backend():
+def _zerogpu_backend():
     """Weights are loaded while the Space starts: those of the variable EXPLORER_PAIRS (names, spaces between), else the default."""
     from explorer.engine.models.registry import default_pair
-    from explorer.ui.loan import LoanBackend
+    from explorer.ui.zerogpu import ZeroGpuBackend
 
     names = os.environ.get("EXPLORER_PAIRS", default_pair()).split()
-    return LoanBackend(lambda task, seconds: spaces.GPU(duration=seconds)(task), names)
+    return ZeroGpuBackend(lambda task, seconds: spaces.GPU(duration=seconds)(task), names)
 
 
-demo = build_page(_lent_backend() if ON_ZERO_GPU else None, warm=True, local_folders=not ON_SPACE)
+demo = build_page(_zerogpu_backend() if ON_ZERO_GPU else None, warm=True, local_folders=not ON_SPACE)
 
 
 class _Parser(argparse.ArgumentParser):

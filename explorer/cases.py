@@ -7,10 +7,11 @@ from dataclasses import dataclass, make_dataclass
 from typing import Any
 
 from explorer.config import knobs
+from explorer.errors import UserError
 from explorer.schema import SchemaError, parse_json, read
 from explorer.verdicts import LOOSE_RULES, RULES, Evidence, Judgement, judge, judge_evidence
 
-# What `judge --help` says of a line; docs/contracts.md has the same as a table.
+# What `judge --help` says of a line; docs/contracts/rule.md has the same as a table.
 FIELDS = (
     'One line holds one draft as a JSON object. Always: "rule", and "match" (true where the target agrees), a list like all others with '
     'one entry per drafted token. fly and exact also need "entropy", "theta" and "window"; "includes_mismatch" and "protected" (true where '
@@ -63,15 +64,15 @@ class Case(_Knobs):
 
     def __post_init__(self) -> None:
         if self.rule not in RULES:
-            raise SchemaError(f"rule must be one of {', '.join(RULES)}, got {self.rule[:60]!r}")
+            raise SchemaError("draft.rule", rules=", ".join(RULES), value=repr(self.rule[:60]))
         for knob in knobs():
             value = getattr(self, knob.name, None)
             if value is not None and knob.kind in (int, float) and not knob.low <= value <= knob.high:
-                raise SchemaError(f"{knob.name} must be {knob.range_text}, got {value}")
+                raise SchemaError("knob.out_of_range", label=knob.name, range=knob.range_message, value=value)
         needed = (*LOOSE_RULES[self.rule].reads, *LOOSE_RULES[self.rule].knobs) if self._is_relaxed else _PLAIN
         for name in needed:
             if getattr(self, name) is None:
-                raise SchemaError(f"{name} is missing")
+                raise SchemaError("record.missing", place=name)
 
     @property
     def _is_relaxed(self) -> bool:
@@ -97,11 +98,11 @@ class Case(_Knobs):
         """The judgement as plain data; raises SchemaError where the case cannot be judged."""
         try:
             judgement = self.judge()
-        except ValueError as error:
-            raise SchemaError(str(error)) from None
+        except UserError as error:
+            raise SchemaError(error.message.code, **error.message.values) from None
         return {
             "verdicts": list(judgement.verdicts),
-            "kept": judgement.kept,
+            "kept": judgement.accepted,
             "cut": judgement.cut,
             "last": judgement.last,
         }

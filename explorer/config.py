@@ -12,6 +12,7 @@ from typing import Any
 
 from explorer.conflicts import EVERYTHING, LAYER_POLICIES, MODEL_POLICIES, Offers, Use, refusals
 from explorer.knobs import ABOVE_ZERO, ConfigError, Knob
+from explorer.messages import Message
 from explorer.verdicts import LOOSE_RULES, RULE_SETTINGS, RULES, RuleSettings
 
 __all__ = ["ConfigError", "DecodeConfig", "Knob", "knobs"]
@@ -187,28 +188,23 @@ class DecodeConfig(RuleSettings):
         return self.theta > ENTROPY_MAXIMUM[self.entropy]
 
     @property
-    def notes(self) -> tuple[str, ...]:
-        """Allowed settings that do not do what one may expect, in words for a person."""
-        notes = []
+    def notes(self) -> tuple[Message, ...]:
+        """Allowed settings that do not do what one may expect."""
         longest = self.draft_length + (self.phrase_length if self.phrases else 0)
-        if self.rule == "fly" and self.window >= longest:
-            notes.append(
-                f"W = {self.window} does not fit in a draft of {longest}: nothing can be deferred, FLy equals the exact rule."
-            )
-        if self.rule == "fly" and self.theta_is_never:
-            notes.append("Theta is above the largest possible entropy: no mismatch is ever deferred.")
-        if self.drafts and self.drafter in ("model+lookup", "model+phrases") and self.decides_per_token:
-            notes.append(
-                f"Length policy {self.length} decides after every token, so the draft model never confirms several at once: "
-                "the drafter works like the draft model alone."
-            )
-        if self.tree and self.drafter != "features":
-            notes.append("Only the drafter features drafts trees: Tree nodes N is not used.")
-        if self.rule == "topk" and self.top_k == 1:
-            notes.append("The target's likeliest token alone: topk with k = 1 equals the exact rule.")
-        if self.rule == "judge" and self.judge_run == 0:
-            notes.append("With 0 in a row no mismatch is ever kept: judge equals the exact rule.")
-        return tuple(notes)
+        per_token = self.drafts and self.drafter in ("model+lookup", "model+phrases") and self.decides_per_token
+        found = {
+            "note.window_too_long": self.rule == "fly" and self.window >= longest,
+            "note.theta_is_never": self.rule == "fly" and self.theta_is_never,
+            "note.decides_per_token": per_token,
+            "note.tree_unused": self.tree > 0 and self.drafter != "features",
+            "note.top_one": self.rule == "topk" and self.top_k == 1,
+            "note.judged_never": self.rule == "judge" and self.judge_run == 0,
+        }
+        values = {
+            "note.window_too_long": {"window": self.window, "longest": longest},
+            "note.decides_per_token": {"length": self.length},
+        }
+        return tuple(Message(code, values.get(code, {})) for code, holds in found.items() if holds)
 
     def with_preset(self, name: str) -> DecodeConfig:
         """The same run under the named preset of the loose rule (PRESETS)."""

@@ -1,7 +1,7 @@
 """What cannot go together: one table, read by DecodeConfig, the engine, the command line, the page, links and sweeps.
 
 A row is data (values by knob, all of which must hold), so that the page's JavaScript reads the same rows
-(explorer/ui/web/explore/conflicts.js). Its sentence is `conflict.CODE` in explorer/messages, with the knobs of the row as
+(explorer/ui/web/twins/conflicts.js). Its sentence is `conflict.CODE` in explorer/messages, with the knobs of the row as
 gaps. Imports no torch.
 """
 
@@ -90,6 +90,7 @@ CONFLICTS = (
     Conflict("sweep_phrases", {"phrases": ABOVE_ZERO}, use="sweep"),
     Conflict("sweep_phrase_drafter", {"drafter": ("model+phrases",)}, use="sweep"),
     Conflict("sweep_pearl", {"schedule": ("pearl",)}, use="sweep"),
+    Conflict("replay_rule", {"rule": ("autoregressive",)}, use="replay"),
 )
 
 
@@ -108,10 +109,12 @@ def conflicts(settings: Any, offers: Offers = EVERYTHING, use: Use = "run") -> I
 
 def refusals(settings: Any, offers: Offers = EVERYTHING, use: Use = "run") -> list[Message]:
     """Why these settings cannot be used on a pair, a sentence for each row of the table that holds; empty where they can."""
-    return [
-        Message(f"conflict.{row.code}", {knob: getattr(settings, knob) for knob in row.when})
-        for row in conflicts(settings, offers, use)
-    ]
+    return [sentence(row, settings) for row in conflicts(settings, offers, use)]
+
+
+def sentence(row: Conflict, settings: Any) -> Message:
+    """Why the settings of a row cannot go together."""
+    return Message(f"conflict.{row.code}", {knob: getattr(settings, knob) for knob in row.when})
 
 
 def ruled_out(knob: str, use: Use) -> tuple[Any, ...]:

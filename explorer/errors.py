@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from explorer.messages import CATALOGUES, Message
+from explorer.messages import Message
 
 
 class UserError(ValueError):
     """Says in one sentence what is wrong and how to put it right. Front ends show the message, never a traceback."""
 
     def __init__(self, code: str, **values: Any):
-        """code: of the catalogues in explorer/messages, with the values of its gaps. (A sentence without a code still works.)"""
-        self.message = Message(code, values) if code in CATALOGUES["en"] else None
-        super().__init__(str(self.message) if self.message else code)
-        self._made_of = code, values
+        """code: of the catalogues in explorer/messages, with the values of its gaps."""
+        self.message = Message(code, values)
+        super().__init__(str(self.message))
 
     def __reduce__(self) -> tuple[Any, ...]:  # errors cross to and from the process that has a GPU
-        return _again, (type(self), *self._made_of)
+        return _again, (type(self), self.message.code, dict(self.message.values))
 
 
 def _again(kind: type[UserError], code: str, values: dict[str, Any]) -> UserError:
@@ -33,9 +32,9 @@ def is_out_of_memory(error: BaseException) -> bool:
     )
 
 
-def not_installed(error: ModuleNotFoundError) -> str:
+def not_installed(error: ModuleNotFoundError) -> Message:
     """One line for a package of the requirements that this Python lacks; raises the error again where a module of ours is missing."""
     package = (error.name or "").partition(".")[0]
     if package in ("", "explorer"):
         raise error
-    return f"{package} is not installed for this Python: run `make run` once, then use .venv/bin/python, or `. .venv/bin/activate`"
+    return Message("install.missing", {"package": package})

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 
@@ -16,12 +19,25 @@ def write_whole(path: str | Path, text: str, encoding: str = "utf-8") -> None:
     if target.exists() and not target.is_file():
         target.write_bytes(data)
         return
-    part = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
-        part.write_bytes(data)
-        os.replace(part, target)
-    except BaseException as error:
+        with replacing(target) as part:
+            part.write_bytes(data)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from error
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A file to write beside `path`, which takes its name when the block ends; where the block fails nothing new is left."""
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        yield part
+        os.replace(part, path)
+    except BaseException:
         part.unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            raise OSError(error.errno, error.strerror, str(path)) from error
         raise
+
+
+def name_part(pair: str) -> str:
+    """The name of a pair as a part of a file's name: TARGET,DRAFT may be hub ids, with slashes."""
+    return re.sub(r"[^\w.-]+", "-", pair).strip("-.")[-100:]

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from explorer.errors import UserError
+from explorer.messages import Message, Term
 
 # A condition on settings as data, so that the browser reads the same one: values by knob. ABOVE_ZERO stands for any value but 0.
 Condition = Mapping[str, tuple[Any, ...]]
@@ -48,16 +49,32 @@ class Knob:
     looser: Literal["higher", "lower", ""] = ""  # the values at which a loose rule accepts more mismatches
 
     @property
-    def range_text(self) -> str:
+    def loosest(self) -> Any:
+        """The value at which a loose rule accepts most; of a knob that does not say, its default."""
+        return {"higher": self.high, "lower": self.low}.get(self.looser, self.default)
+
+    @property
+    def label_message(self) -> Term:
+        """The label, in any language."""
+        return Term(f"knob.{self.name}", self.label)
+
+    @property
+    def range_message(self) -> Message:
+        """What values it takes, in any language."""
         if self.choices:
-            return "one of " + ", ".join(self.choices)
+            return Message("range.choices", {"choices": ", ".join(self.choices)})
         if self.kind is bool:
-            return "true or false"
+            return Message("range.bool")
         if self.kind is tuple:
-            return "a list of texts that are not empty"
+            return Message("range.texts")
         if self.kind is int:
-            return f"a whole number from {self.low} to {self.high}"
-        return f"a number from {self.low:g} to {self.high:g}"
+            return Message("range.whole", {"low": self.low, "high": self.high})
+        return Message("range.number", {"low": f"{self.low:g}", "high": f"{self.high:g}"})
+
+    @property
+    def range_text(self) -> str:
+        """What values it takes, in English."""
+        return str(self.range_message)
 
     def unmet(self, settings: Any) -> Condition | None:
         """The first condition of `relevant_when` that does not hold under these settings; None where the knob has an effect."""
@@ -81,7 +98,9 @@ class Knob:
             tuple: lambda: isinstance(value, tuple) and all(isinstance(item, str) and is_text(item) for item in value),
         }[self.kind]()
         if not good:
-            raise ConfigError(f"{self.label} must be {self.range_text}, got {repr(value)[:60]}")
+            raise ConfigError(
+                "knob.out_of_range", label=self.label_message, range=self.range_message, value=repr(value)[:60]
+            )
 
 
 def is_text(value: str) -> bool:

@@ -28,9 +28,9 @@ class PromptError(UserError):
 def check_prompt_text(text: str) -> None:
     """Raise PromptError where there is no text, or bytes that are none."""
     if not text.strip():
-        raise PromptError("the prompt is empty: type at least one word")
+        raise PromptError("prompt.empty")
     if any("\ud800" <= char <= "\udfff" for char in text):
-        raise PromptError("the prompt is not valid UTF-8 text")
+        raise PromptError("prompt.not_text")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class PromptItem:
             return
         for answer in (self.answer, *self.alternatives):
             if not answer.strip() or (self.check == "number" and not NUMBER.fullmatch(answer)):
-                raise UserError(f"the answer {answer[:60]!r} cannot be checked as {self.check}")
+                raise UserError("prompts.cannot_check", answer=repr(answer[:60]), check=self.check)
 
     def is_right(self, text: str) -> bool | None:
         """Whether a text gives the answer; None where there is nothing to check."""
@@ -83,7 +83,7 @@ def read_prompts(path: Path) -> tuple[PromptItem, ...]:
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError:
-        raise UserError(f"{path} is not UTF-8 text") from None
+        raise UserError("file.not_text", file=path) from None
     return prompts_of(text, str(path))
 
 
@@ -95,9 +95,9 @@ def prompts_of(text: str, source: str) -> tuple[PromptItem, ...]:
             try:
                 items.append(_item(parse_json(line)))
             except UserError as error:
-                raise UserError(f"{source} line {number}: {error}") from None
+                raise UserError("prompts.line", source=source, number=number, reason=error) from None
     if not items:
-        raise UserError(f"{source} holds no prompts")
+        raise UserError("prompts.none_in", source=source)
     return tuple(items)
 
 
@@ -115,6 +115,6 @@ def _item(data: Any) -> PromptItem:
         question, answer = (read(str, data.get(field), field) for field in ("question", "answer"))
         final = FINAL_NUMBER.search(answer)
         if not final:
-            raise UserError("the answer to a question must end in '#### number'")
+            raise UserError("prompts.gsm8k")
         return PromptItem(question, answer=final[1], check="number")
     return read(PromptItem, data)

@@ -16,6 +16,7 @@ from functools import cache
 from typing import Any, NoReturn
 
 from explorer.errors import UserError
+from explorer.messages import Message
 
 # Far above any real run, far below what exhausts memory or loses digits on the way through a browser.
 MAX_ITEMS = 1_000_000  # of one list or table
@@ -36,21 +37,21 @@ def parse_json(text: str | bytes) -> Any:
     """Parse JSON strictly: NaN, infinities, runaway nesting and floods of lists are refused with a SchemaError."""
     brackets = ("[", "{") if isinstance(text, str) else (b"[", b"{")
     if sum(text.count(bracket) for bracket in brackets) > MAX_CONTAINERS:
-        raise SchemaError(f"it holds more than {MAX_CONTAINERS:,} lists and objects")
+        raise SchemaError("record.containers", limit=f"{MAX_CONTAINERS:,}")
 
     def refuse(constant: str) -> None:
-        raise SchemaError(f"{constant} is not a number this format allows")
+        raise SchemaError("record.constant", constant=constant)
 
     try:
         return json.loads(text, parse_constant=refuse)
     except SchemaError:
         raise
     except UnicodeDecodeError:
-        raise SchemaError("not valid JSON: not UTF-8 text") from None
+        raise SchemaError("json.wrong", reason=Message("json.not_text")) from None
     except RecursionError:
-        raise SchemaError("not valid JSON: nested too deeply") from None
+        raise SchemaError("json.wrong", reason=Message("json.nested")) from None
     except ValueError as error:  # digit limits, too
-        raise SchemaError(f"not valid JSON: {error}") from None
+        raise SchemaError("json.wrong", reason=error) from None
 
 
 def read(kind: Any, data: Any, path: str = "") -> Any:
@@ -115,11 +116,13 @@ def _read_record(kind: Any, data: Any, path: str) -> Any:
         if field.name in data:
             values[field.name] = read(hints[field.name], data[field.name], place)
         elif field.default is dataclasses.MISSING:
-            raise SchemaError(f"{place} is missing")
+            raise SchemaError("record.missing", place=place)
     try:
         return kind(**values)
     except ValueError as error:  # the record's own check of its fields
-        raise SchemaError(f"{path}: {error}" if path else str(error)) from None
+        if path:
+            raise SchemaError("record.at", place=path, reason=error) from None
+        raise SchemaError("record.inconsistent", detail=error) from None
 
 
 def _read_float(data: Any, path: str) -> float:
@@ -157,7 +160,7 @@ def _read_bytes(data: Any, path: str) -> bytes:
     except (ValueError, TypeError, KeyError):  # a lone surrogate, bad digits, or another shape
         _fail(path, 'a text or {"hex": ...}', data)
     if len(raw) > MAX_BYTES:
-        raise SchemaError(f"{path} has more than {MAX_BYTES} bytes")
+        raise SchemaError("record.bytes", place=path, limit=MAX_BYTES)
     return raw
 
 
@@ -174,7 +177,7 @@ def _key(kind: type, key: str, path: str) -> Any:
     if kind is str:
         return key
     if not (key.isascii() and key.isdigit() and len(key) < 16):
-        raise SchemaError(f"{path}.{key[:40]} is not a whole number")
+        raise SchemaError("record.key", place=path, key=key[:40])
     return int(key)
 
 
@@ -182,8 +185,10 @@ def _check_size(path: str, data: Any, kind: type) -> None:
     if not isinstance(data, kind):
         _fail(path, "a list" if kind is list else "an object", data)
     if len(data) > MAX_ITEMS:
-        raise SchemaError(f"{path} has {len(data)} entries, more than {MAX_ITEMS}")
+        raise SchemaError("record.entries", place=path, count=len(data), limit=MAX_ITEMS)
 
 
 def _fail(path: str, expected: str, data: Any) -> NoReturn:
-    raise SchemaError(f"{path or 'the file'} must be {expected}, got {reprlib.repr(data)[:60]}")
+    raise SchemaError(
+        "record.type", place=path or Message("record.file"), expected=expected, value=reprlib.repr(data)[:60]
+    )

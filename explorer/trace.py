@@ -34,14 +34,14 @@ ROUNDING = 1e-4  # by which a float32 log-probability or entropy may leave its r
 
 def _require(holds: bool, message: str) -> None:
     if not holds:
-        raise SchemaError(message)
+        raise SchemaError("record.inconsistent", detail=message)
 
 
 def _require_range(values: Iterable[float | None], low: float, high: float, name: str) -> None:
     """None is allowed, NaN and infinity never are."""
     for value in values:  # built for every row of every round: the message only where it is needed
         if value is not None and not low <= value <= high:
-            raise SchemaError(f"{name} must lie from {low:g} to {high:g}, got {value}")
+            raise SchemaError("record.out_of_range", name=name, low=f"{low:g}", high=f"{high:g}", value=value)
 
 
 @dataclass(frozen=True)
@@ -293,8 +293,8 @@ class Round:
         )
         if self.tree:
             self._check_tree(self.tree)
-        kept = self.kept
-        _require(all(verdict.is_kept for verdict in self.verdicts[:kept]), "a token is kept behind the cut")
+        kept = self.accepted
+        _require(all(verdict.is_accepted for verdict in self.verdicts[:kept]), "a token is kept behind the cut")
         _require(
             kept == size or (self.verdicts[kept].is_rejected and set(self.verdicts[kept + 1 :]) <= {Verdict.DISCARDED}),
             "the first token not kept must be rejected and all behind it discarded",
@@ -319,9 +319,9 @@ class Round:
         _require(max(tree.depths) <= self.requested, "a tree deeper than the draft length")
 
     @property
-    def kept(self) -> int:
+    def accepted(self) -> int:
         """Drafted tokens committed in this round."""
-        return Judgement(self.verdicts).kept
+        return Judgement(self.verdicts).accepted
 
     @property
     def cut(self) -> int | None:
@@ -352,13 +352,13 @@ class Round:
     @property
     def emitted_kinds(self) -> tuple[str, ...]:
         """What each emitted token is: exact, deferred, relaxed, correction or bonus."""
-        return tuple([*map(str, self.verdicts[: self.kept]), self.last][: len(self.emitted)])
+        return tuple([*map(str, self.verdicts[: self.accepted]), self.last][: len(self.emitted)])
 
     @property
     def emitted_logprobs(self) -> tuple[float, ...]:
         """The target's log-probability of each emitted token."""
-        kept = [row.drafted_logprob for row in self.rows[: self.kept]]
-        return tuple([*kept, self.rows[self.kept].replacement_logprob][: len(self.emitted)])
+        kept = [row.drafted_logprob for row in self.rows[: self.accepted]]
+        return tuple([*kept, self.rows[self.accepted].replacement_logprob][: len(self.emitted)])
 
     def judge(self, config: DecodeConfig) -> Judgement:
         """Judge this round's draft again under other settings of the rule; needs nothing but the record. Raises MissingEvidence."""
@@ -366,7 +366,7 @@ class Round:
 
 
 @dataclass(frozen=True)
-class Message:
+class ChatTurn:
     """One chat message."""
 
     role: str
@@ -379,7 +379,7 @@ class Prompt:
 
     ids: tuple[int, ...]
     text: str
-    messages: tuple[Message, ...] | None = None
+    messages: tuple[ChatTurn, ...] | None = None
 
     def __post_init__(self) -> None:
         _require(len(self.ids) > 0, "the prompt is empty")

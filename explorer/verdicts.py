@@ -1,9 +1,9 @@
-"""The verification rules: which drafted tokens of one round are kept, and why.
+"""The verification rules: which drafted tokens of one round are accepted, and why.
 
 Pure functions over small lists: this module knows booleans, entropies and probabilities, never models, text or torch.
 FLy is arXiv 2511.22972; `docs/papers.md` says where the paper's text, its released code and this project differ. The other
 loose rules and their sources are in `docs/comparators.md`. A loose rule is one function and its entry in LOOSE_RULES, which
-carries its knobs; its twin is in explorer/ui/web/core/rule.js. docs/architecture.md has the recipe.
+carries its knobs; its twin is in explorer/ui/web/twins/verdicts.js. docs/architecture.md has the recipe.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, make_dataclass
 from enum import StrEnum
 from typing import Any, Literal
 
+from explorer.errors import UserError
 from explorer.knobs import Knob
 
 
@@ -20,18 +21,18 @@ class Verdict(StrEnum):
     """What became of one drafted token. Where several reasons to reject hold, the first listed here is given."""
 
     EXACT = "exact"  # the target agrees
-    DEFERRED = "deferred"  # a mismatch that FLy kept
-    RELAXED = "relaxed"  # a mismatch that another loose rule kept, on its own position alone
+    DEFERRED = "deferred"  # a mismatch that FLy accepted
+    RELAXED = "relaxed"  # a mismatch that another loose rule accepted, on its own position alone
     STOP = "rejected:stop"  # a mismatch that involves a stop id: never loosened
     GATE = "rejected:gate"  # the target was sure: entropy below theta
     WINDOW = "rejected:window"  # another mismatch followed inside the look-ahead window
     EDGE = "rejected:edge"  # clean so far, but the window does not fit in the draft
     LIMIT = "rejected:limit"  # beyond the threshold of a loose rule other than FLy
     REJECTED = "rejected"  # a mismatch under the exact rule
-    DISCARDED = "discarded"  # behind the cut: never counted as judged
+    DISCARDED = "discarded"  # after the cut: never counted as judged
 
     @property
-    def is_kept(self) -> bool:
+    def is_accepted(self) -> bool:
         return self is Verdict.EXACT or self.is_loosened
 
     @property
@@ -59,7 +60,7 @@ LETTERS = {
 }
 
 
-class MissingEvidence(ValueError):
+class MissingEvidence(UserError):
     """A record that does not hold what a rule reads."""
 
 
@@ -70,18 +71,18 @@ class Judgement:
     verdicts: tuple[Verdict, ...]
 
     @property
-    def kept(self) -> int:
+    def accepted(self) -> int:
         """How many drafted tokens are committed: all before the cut."""
-        return sum(verdict.is_kept for verdict in self.verdicts)
+        return sum(verdict.is_accepted for verdict in self.verdicts)
 
     @property
     def cut(self) -> int | None:
-        """0-based position of the rejected token, None when the whole draft is kept."""
-        return None if self.kept == len(self.verdicts) else self.kept
+        """0-based position of the rejected token, None when the whole draft is accepted."""
+        return None if self.accepted == len(self.verdicts) else self.accepted
 
     @property
     def last(self) -> Literal["correction", "bonus"]:
-        """What the target's own token of this round is: it replaces the rejected token or follows a fully kept draft."""
+        """What the target's own token of this round is: it replaces the rejected token or follows a fully accepted draft."""
         return "bonus" if self.cut is None else "correction"
 
 
@@ -141,7 +142,7 @@ def _fly(evidence: Evidence, position: int, settings: Settings) -> Verdict:
 
 
 def _typical(evidence: Evidence, position: int, settings: Settings) -> Verdict:
-    """Medusa's typical acceptance: kept where the target gives the token more than min(epsilon, delta * exp(-H))."""
+    """Medusa's typical acceptance: accepted where the target gives the token more than min(epsilon, delta * exp(-H))."""
     floor = min(settings.typical_epsilon, settings.typical_delta * evidence.certainty[position])
     return _within(evidence.prob[position] > floor)
 
@@ -166,10 +167,10 @@ def _kl(evidence: Evidence, position: int, settings: Settings) -> Verdict:
 def _judge(evidence: Evidence, position: int, settings: Settings) -> Verdict:
     """Kept where a judge head finds that the token does not matter, but never more than a few in a row.
 
-    The head learnt from single tokens among the target's own, so what it says is worth less after each one that it kept.
+    The head learnt from single tokens among the target's own, so what it says is worth less after each one that it accepted.
     """
     first = position
-    while first > 0 and not evidence.match[first - 1]:  # what stands before a judged token was kept
+    while first > 0 and not evidence.match[first - 1]:  # what stands before a judged token was accepted
         first -= 1
     in_a_row = position - first + 1
     return _within(in_a_row <= settings.judge_run and evidence.harmless[position] >= settings.judge_threshold)
@@ -331,13 +332,13 @@ def judge(
 
     Every mismatch is judged on the *native* match mask: a deferred mismatch never counts as a match for an earlier
     window, and a mismatch inside a window breaks it whatever its own entropy (paper section 3; vectors in tests/).
-    The earliest rejection cuts. Raises ValueError on lists of different lengths or an impossible window.
+    The earliest rejection cuts. Raises UserError on lists of different lengths or an impossible window.
     """
     protected = [False] * len(match) if protected is None else protected
     if len(entropy) != len(match):
-        raise ValueError(f"match and entropy need one entry per drafted token, got {len(match)} and {len(entropy)}")
+        raise UserError("draft.entries", name="entropy", matches=len(match), entries=len(entropy))
     if window < (1 if includes_mismatch else 0):
-        raise ValueError("window must be at least 0, or at least 1 when it includes the mismatch")
+        raise UserError("draft.window")
     settings = RuleSettings(rule=rule, theta=theta, window=window, window_includes_mismatch=includes_mismatch)
     return judge_evidence(Evidence(match, protected, entropy), settings)
 
@@ -345,15 +346,14 @@ def judge(
 def judge_evidence(evidence: Evidence, settings: Settings) -> Judgement:
     """Judge the drafted tokens of one round under any rule. Each mismatch is judged on its own; the earliest rejection cuts.
 
-    Raises ValueError on lists of different lengths, MissingEvidence where the rule needs what is not known.
+    Raises UserError on lists of different lengths, MissingEvidence where the rule needs what is not known.
     """
     loose = LOOSE_RULES.get(settings.rule)
     match, protected = evidence.match, evidence.protected
     for name in ("protected", *(loose.reads if loose else ())):
         if len(getattr(evidence, name)) != len(match):
-            raise ValueError(
-                f"match and {name} need one entry per drafted token, got {len(match)} and {len(getattr(evidence, name))}"
-            )
+            entries = len(getattr(evidence, name))
+            raise UserError("draft.entries", name=name, matches=len(match), entries=entries)
 
     def verdict(position: int) -> Verdict:
         if match[position]:
@@ -365,9 +365,7 @@ def judge_evidence(evidence: Evidence, settings: Settings) -> Judgement:
         for name in loose.reads:
             # A rank beyond the recorded ones is an answer too.
             if name != "rank" and getattr(evidence, name)[position] is None:
-                raise MissingEvidence(
-                    f"rule {settings.rule} needs the {name} of every mismatch, and it was not recorded"
-                )
+                raise MissingEvidence("draft.no_evidence", rule=settings.rule, name=name)
         return loose.judge(evidence, position, settings)
 
     verdicts: list[Verdict] = []

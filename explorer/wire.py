@@ -1,9 +1,9 @@
 """The one data form of the page: a run as a growing text of JSON lines. Pure: knows records and bytes, no page.
 
-Live runs stream it, recorded runs are it, and a page that needs no server carries it; explorer/ui/web/core/run.js reads all three. Line 1
+Live runs stream it, recorded runs are it, and a page that needs no server carries it; explorer/ui/web/twins/wire.js reads all three. Line 1
 says which run it is and under which settings; each further line is an *event*. Within a run the text only grows, so the
 browser is sent and parses just its tail. Keys are short, because the whole text travels once more with the last update.
-This table and explorer/ui/web/core/run.js are the two places that know them:
+This table and explorer/ui/web/twins/wire.js are the two places that know them:
 
 header  run (an id), recorded (true for a recorded run), imported (true for a visitor's file), pair and its title, prompt,
         config (DecodeConfig by name), notes, crossed (only where the draft has a vocabulary of its own), and of a recorded or
@@ -78,7 +78,7 @@ def header(
         "title": title,
         "prompt": prompt,
         "config": asdict(config),
-        "notes": list(config.notes),
+        "notes": [{"code": note.code, "values": dict(note.values)} for note in config.notes],
     }
     if crossed or (provenance and provenance.cross_tokenizer):
         event["crossed"] = True

@@ -121,8 +121,9 @@ def tiny_pair(shape: str = "llama", noise: float | None = None, seed: int = 0):
 
 
 def pytest_collection_modifyitems(items):
-    """Browser tests last: the servers, pages and their threads that they leave in this process made every later test several times slower."""
-    items.sort(key=lambda item: item.get_closest_marker("browser") is not None)
+    """Real weights first, so that one worker of two has them in memory; browser tests last, beside nothing that counts on its threads."""
+    marked = lambda item, name: item.get_closest_marker(name) is not None  # noqa: E731
+    items.sort(key=lambda item: (marked(item, "browser"), not marked(item, "real")))
 
 
 @pytest.fixture(scope="session")
@@ -236,7 +237,7 @@ def hand_round(
     match = tuple(d == a for d, a in zip(drafted, argmax))
     protected = tuple(STOP_ID in (d, a) for d, a in zip(drafted, argmax))
     judgement = judge_rows(match, rows[:-1], protected, config)
-    committed = (*drafted[: judgement.kept], argmax[judgement.kept])
+    committed = (*drafted[: judgement.accepted], argmax[judgement.accepted])
     requested = 0 if config.rule == "autoregressive" else config.draft_length
     return Round(
         before, requested, tuple(drafted), (0.5,) * len(drafted), ("model",) * len(drafted), rows, match,

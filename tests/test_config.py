@@ -142,9 +142,11 @@ def test_each_measure_has_its_own_theta():
 def test_settings_that_defer_nothing_are_noted():
     """W >= K and theta above the maximum are allowed, and said."""
     assert DecodeConfig().notes == ()
-    assert "nothing can be deferred" in DecodeConfig(window=8, draft_length=8).notes[0]
+    assert "nothing can be deferred" in str(DecodeConfig(window=8, draft_length=8).notes[0])
     assert DecodeConfig(window=7, draft_length=8).notes == ()
-    assert "never deferred" in DecodeConfig(theta=1.01).notes[0] or "ever deferred" in DecodeConfig(theta=1.01).notes[0]
+    assert "never deferred" in str(DecodeConfig(theta=1.01).notes[0]) or "ever deferred" in str(
+        DecodeConfig(theta=1.01).notes[0]
+    )
     assert DecodeConfig(theta=1.0).notes == ()
     assert DecodeConfig(theta=1.09, entropy="top3").notes == ()
     assert len(DecodeConfig(theta=1.1, entropy="top3", window=32).notes) == 2
@@ -156,8 +158,8 @@ def test_drafters_that_a_policy_silences_are_noted():
     """Lookup and phrases fill the tokens between two decisions: none where every token is decided on."""
     for drafter in ("model+lookup", "model+phrases"):
         for length in ("confidence", "entropy", "adaedl"):
-            assert "after every token" in DecodeConfig(drafter=drafter, length=length).notes[0]
-        assert "after every token" in DecodeConfig(drafter=drafter, length="pacer", block_size=1).notes[0]
+            assert "after every token" in str(DecodeConfig(drafter=drafter, length=length).notes[0])
+        assert "after every token" in str(DecodeConfig(drafter=drafter, length="pacer", block_size=1).notes[0])
         assert DecodeConfig(drafter=drafter, length="pacer").notes == ()
         assert DecodeConfig(drafter=drafter, length="heuristic").notes == ()
     assert DecodeConfig(length="confidence").notes == ()
@@ -174,8 +176,8 @@ def test_a_rule_that_compares_distributions_needs_a_draft_model():
     with pytest.raises(ConfigError, match="prompt lookup alone has none"):
         DecodeConfig(rule="kl", drafter="lookup")
     assert DecodeConfig(rule="topk", drafter="lookup")
-    assert "equals the exact rule" in DecodeConfig(rule="topk", top_k=1).notes[0]
-    assert "equals the exact rule" in DecodeConfig(rule="judge", judge_run=0).notes[0]
+    assert "equals the exact rule" in str(DecodeConfig(rule="topk", top_k=1).notes[0])
+    assert "equals the exact rule" in str(DecodeConfig(rule="judge", judge_run=0).notes[0])
 
 
 def test_every_loose_rule_has_its_knobs_here():

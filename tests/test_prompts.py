@@ -7,7 +7,7 @@ import pytest
 
 from explorer.errors import UserError
 from explorer.prompts import CHECKABLE, EXAMPLES, HELD_OUT, PromptItem, read_prompts, typed_prompts
-from explorer.training.distill.prompts import Exclusion
+from explorer.training.common.prompts import Exclusion
 
 
 @pytest.mark.parametrize(

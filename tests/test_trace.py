@@ -494,7 +494,7 @@ def test_a_round_with_phrases_says_what_happened(hand):
     trace = hand.phrases()
     (round_,) = trace.rounds
     assert round_.committed == (0, 1, 2, 3, 4, 5, 19)
-    assert (round_.kept, round_.from_pool, round_.last) == (6, 3, "correction")
+    assert (round_.accepted, round_.from_pool, round_.last) == (6, 3, "correction")
     assert [branch.agreed for branch in round_.branches] == [2, 1]
     assert Trace.from_json(json.loads(json.dumps(trace.to_json()))) == trace
 

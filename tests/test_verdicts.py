@@ -47,7 +47,7 @@ def test_golden_cases(golden):
         judgement = judge(**case["input"])
         got = {
             "verdicts": list(judgement.verdicts),
-            "kept": judgement.kept,
+            "kept": judgement.accepted,
             "cut": judgement.cut,
             "last": judgement.last,
         }
@@ -104,9 +104,9 @@ def test_equals_the_papers_formula_and_the_released_procedure(size):
                 gate[position] = is_open
             draft = match, [0.3 if is_open else 0.29 for is_open in gate], [False] * size
             for window in range(6):
-                assert fly(draft, 0.3, window).kept == kept_by_paper(match, gate, window), (match, gate, window)
+                assert fly(draft, 0.3, window).accepted == kept_by_paper(match, gate, window), (match, gate, window)
                 if window:
-                    ours, theirs = fly(draft, 0.3, window, True).kept, kept_by_released_code(match, gate, window)
+                    ours, theirs = fly(draft, 0.3, window, True).accepted, kept_by_released_code(match, gate, window)
                     assert ours == theirs, (match, gate, window)
 
 
@@ -128,15 +128,15 @@ def test_every_drafted_token_has_one_fate(draft, theta, window, includes):
     }.items()}  # fmt: skip
     assert sum(count.values()) == len(verdicts)
     assert count["rejected"] == (judgement.cut is not None)
-    assert judgement.kept == count["exact"] + count["deferred"]
-    assert all(v.is_kept for v in verdicts[: judgement.kept])
-    assert judgement.last == ("bonus" if judgement.kept == len(verdicts) else "correction")
-    assert all((v is Verdict.EXACT) == m for v, m in zip(verdicts[: judgement.kept], draft[0]))
+    assert judgement.accepted == count["exact"] + count["deferred"]
+    assert all(v.is_accepted for v in verdicts[: judgement.accepted])
+    assert judgement.last == ("bonus" if judgement.accepted == len(verdicts) else "correction")
+    assert all((v is Verdict.EXACT) == m for v, m in zip(verdicts[: judgement.accepted], draft[0]))
 
 
 @given(drafts(), thetas, windows)
 def test_never_keeps_less_than_exact_match(draft, theta, window):
-    assert fly(draft, theta, window).kept >= exact(draft).kept
+    assert fly(draft, theta, window).accepted >= exact(draft).accepted
 
 
 @given(drafts(), thetas, thetas, windows, windows)
@@ -144,12 +144,12 @@ def test_stricter_settings_never_keep_more(draft, theta, other_theta, window, ot
     """A larger theta or W that keeps more than a smaller one."""
     loose = fly(draft, min(theta, other_theta), min(window, other_window))
     strict = fly(draft, max(theta, other_theta), max(window, other_window))
-    assert strict.kept <= loose.kept
+    assert strict.accepted <= loose.accepted
 
 
 @given(drafts(), thetas, st.integers(1, 8))
 def test_the_released_counting_keeps_at_least_the_papers(draft, theta, window):
-    assert fly(draft, theta, window, True).kept >= fly(draft, theta, window).kept
+    assert fly(draft, theta, window, True).accepted >= fly(draft, theta, window).accepted
 
 
 @given(drafts(), thetas, windows, st.booleans())
@@ -195,14 +195,14 @@ def test_equality_defers(theta):
 
 @given(drafts(), windows)
 def test_theta_never_is_the_exact_rule(draft, window):
-    assert fly(draft, 2.0, window).kept == exact(draft).kept
+    assert fly(draft, 2.0, window).accepted == exact(draft).accepted
 
 
 @given(drafts(), thetas, st.integers(0, 20), st.booleans())
 def test_window_as_long_as_the_draft_is_the_exact_rule(draft, theta, more, includes):
     window = len(draft[0]) + more
     assume(window)
-    assert fly(draft, theta, window, includes).kept == exact(draft).kept
+    assert fly(draft, theta, window, includes).accepted == exact(draft).accepted
 
 
 @given(drafts(), thetas)
@@ -217,7 +217,7 @@ def test_a_protected_mismatch_is_never_kept_and_breaks_other_windows(draft, wind
     """FLy deleting the target's end of text and writing on, or a stop id counted as window evidence."""
     match, entropy, _ = draft
     judgement = judge(match, entropy, rule="fly", theta=0.0, window=window, protected=[True] * len(match))
-    assert judgement.kept == exact(draft).kept
+    assert judgement.accepted == exact(draft).accepted
     inside = judge([False, False, True], [1.0] * 3, rule="fly", theta=0.3, window=1, protected=[False, True, False])
     assert inside.verdicts[0] == Verdict.WINDOW
 
@@ -236,7 +236,7 @@ def test_other_rules_defer_nothing(rule):
 def test_an_empty_draft_is_a_bonus():
     """Zero-length drafts must not count as rejected (vllm PR#50518)."""
     judgement = judge([], [], rule="fly", theta=0.3, window=3)
-    assert (judgement.verdicts, judgement.kept, judgement.cut, judgement.last) == ((), 0, None, "bonus")
+    assert (judgement.verdicts, judgement.accepted, judgement.cut, judgement.last) == ((), 0, None, "bonus")
 
 
 def test_an_entropy_that_is_not_a_number_is_not_deferred():
@@ -293,29 +293,16 @@ def evidence(draw, max_size: int = 8):
 
 @given(evidence(), st.sampled_from(RELAXING), st.data())
 def test_every_rule_keeps_at_least_the_exact_ones_and_never_a_stop_id(draft, rule, data):
-    knob_values = {
-        "typical_epsilon": 1.0,
-        "typical_delta": 1.0,
-        "top_k": 8,
-        "margin": 10.0,
-        "kl_limit": 10.0,
-        "kl_confidence": 1.0,
-        "judge_threshold": 1.0,
-        "judge_run": 8,
-    }
     strict, loose = ({}, {})
-    for name in LOOSE_RULES[rule].knobs:
-        top = knob_values[name]
-        numbers = st.integers(1, 8) if name in ("top_k", "judge_run") else st.floats(0, top)
-        low, high = sorted([data.draw(numbers), data.draw(numbers)])
-        # A probability or score that a token must reach works the other way round.
-        upside_down = rule == "typical" or name == "judge_threshold"
-        strict[name], loose[name] = (high, low) if upside_down else (low, high)
-    exact = judge_evidence(draft, DecodeConfig(rule="exact")).kept
+    for knob in LOOSE_RULES[rule].settings:
+        numbers = st.integers(knob.low, knob.high) if knob.kind is int else st.floats(knob.low, knob.high)
+        values = sorted([data.draw(numbers), data.draw(numbers)], reverse=knob.looser == "lower")
+        strict[knob.name], loose[knob.name] = values
+    exact = judge_evidence(draft, DecodeConfig(rule="exact")).accepted
     judged = [judge_evidence(draft, DecodeConfig(rule=rule, **knobs)) for knobs in (strict, loose)]
-    assert exact <= judged[0].kept <= judged[1].kept
+    assert exact <= judged[0].accepted <= judged[1].accepted
     for judgement in judged:
-        assert all(v is Verdict.EXACT or v is Verdict.RELAXED for v in judgement.verdicts[: judgement.kept])
+        assert all(v is Verdict.EXACT or v is Verdict.RELAXED for v in judgement.verdicts[: judgement.accepted])
         assert all(
             v is not Verdict.RELAXED or not (match or protected)
             for v, match, protected in zip(judgement.verdicts, draft.match, draft.protected)

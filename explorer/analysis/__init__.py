@@ -1,1 +1,1 @@
-"""Traces in, tables out: metrics, replay and comparison. Nothing here runs a model."""
+"""Traces in, tables out: metrics, replay, where two texts part. Nothing here runs a model."""

@@ -48,6 +48,6 @@ def predictions(rounds: Iterable[Round]) -> tuple[list[float], list[bool]]:
         position = 0
         for block in round_.blocks:
             scores += block.scores
-            kept += [position + offset < round_.kept for offset in range(len(block.scores))]
+            kept += [position + offset < round_.accepted for offset in range(len(block.scores))]
             position += block.size
     return scores, kept

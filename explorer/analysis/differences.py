@@ -36,7 +36,7 @@ def differences(traces: Sequence[Trace]) -> list[Difference]:
     """All of them, in the order of docs/papers.md; runs without a draft count for nothing. Raises UserError where none has one."""
     traces = [trace for trace in traces if _drafted(trace)]
     if not traces:
-        raise UserError("no run among these has a draft: there is nothing to count")
+        raise UserError("record.no_drafts_among")
     counted = (
         ("entropy: mismatches that pass the gate", _gates),
         ("entropy: great doubt that the top-3 sum takes for none", _flat),
@@ -78,7 +78,7 @@ def _countings(traces: Sequence[Trace]) -> str:
 
 def _presets(traces: Sequence[Trace]) -> str:
     def kept(**settings: Any) -> float:
-        return _mean(sum(verdict.is_kept for verdict in judged) for judged in _judged(traces, **settings))
+        return _mean(sum(verdict.is_accepted for verdict in judged) for judged in _judged(traces, **settings))
 
     loose = (f"{name} {kept(rule='fly', **preset.settings):.2f}" for name, preset in PRESETS.items())
     return ", ".join([f"exact {kept(rule='exact'):.2f}", *loose])
@@ -112,11 +112,11 @@ def _counters(traces: Sequence[Trace]) -> str:
         config = replace(trace.config, rule="fly", **RELEASED)
         for round_ in _drafted(trace):
             causal = round_.judge(config).verdicts
-            kept += sum(verdict.is_kept for verdict in causal)
+            kept += sum(verdict.is_accepted for verdict in causal)
             deferred += causal.count(Verdict.DEFERRED)
             for position, match in enumerate(round_.match):
-                summed += _alone(round_, position, config).is_kept
-                before_gate += not match and _alone(round_, position, replace(config, theta=0.0)).is_kept
+                summed += _alone(round_, position, config).is_accepted
+                before_gate += not match and _alone(round_, position, replace(config, theta=0.0)).is_accepted
     return f"{summed} where {kept} are kept, {before_gate} where {deferred} are deferred"
 
 

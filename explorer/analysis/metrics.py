@@ -93,7 +93,7 @@ def overlapped_seconds(rounds: Iterable[Seconds]) -> float:
 
 def kept_emitted(round_: Round) -> int:
     """Kept drafted tokens of a round that are in the output; a stop or the budget may cut some off."""
-    return min(round_.kept, len(round_.emitted))
+    return min(round_.accepted, len(round_.emitted))
 
 
 def first_divergence(ids: Sequence[int], reference: Sequence[int]) -> int | None:

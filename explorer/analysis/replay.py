@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from explorer.config import RULE_KNOBS, ConfigError, DecodeConfig
+from explorer.conflicts import EVERYTHING
 from explorer.trace import Round, Trace
 from explorer.verdicts import Judgement, MissingEvidence, Verdict
 
@@ -27,7 +28,7 @@ class ReplayedRound:
 
     def committed(self, recorded: Round) -> tuple[int, ...]:
         """The ids this round commits under the new settings."""
-        return (*recorded.drafted[: self.after.kept], recorded.replacement[self.after.kept])
+        return (*recorded.drafted[: self.after.accepted], recorded.replacement[self.after.accepted])
 
     def emitted(self, recorded: Round, stop_ids: Iterable[int]) -> tuple[int, ...]:
         """The ids of this round that reach the text: all it commits, up to a stop id. Stop strings are not looked for again."""
@@ -58,8 +59,7 @@ def replay(trace: Trace, config: DecodeConfig) -> list[ReplayedRound]:
     Which of several phrases a round took does not depend on the rule, and neither does the pool before the first change: so
     a round with phrases is judged again like any other.
     """
-    if config.rule == "autoregressive":
-        raise ConfigError("a replay judges recorded drafts again: its rule must be exact or a loose one")
+    config.check_with(EVERYTHING, "replay")
     if trace.config.drafts:  # the recorded drafts under the new rule: refused where such a run is
         replace(trace.config, **{name: getattr(config, name) for name in RULE_KNOBS})
     replayed, diverged = [], False
@@ -67,11 +67,11 @@ def replay(trace: Trace, config: DecodeConfig) -> list[ReplayedRound]:
         try:
             judgement = recorded.judge(config)
         except MissingEvidence as error:
-            raise ConfigError(f"{error}: run the prompt again under this rule") from None
+            raise ConfigError("record.lacks_evidence", reason=error) from None
         before = Judgement(recorded.verdicts)
         # Both begin with the same tokens, and a text that ended among those ends there again.
-        alike = min(before.kept, judgement.kept)
-        changed = before.kept != judgement.kept and len(recorded.emitted) > alike
+        alike = min(before.accepted, judgement.accepted)
+        changed = before.accepted != judgement.accepted and len(recorded.emitted) > alike
         round_ = ReplayedRound(index, before, judgement, changed, diverged)
         diverged = diverged or changed
         replayed.append(round_)

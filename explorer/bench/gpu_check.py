@@ -33,7 +33,7 @@ CPU_SHAPE = "256x4x8x2x512x8192+128x2x4x2x256x8192"  # small enough for a CPU in
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class DeviceDifference:
     """One run on two devices, or in two dtypes."""
 
     prompt: int  # from 0
@@ -92,15 +92,15 @@ def in_forms(pair: Pair) -> tuple[Pair, Pair]:
 
 def differences(
     pair: Pair, reference: Pair, prompts: Sequence[str], configs: dict[str, DecodeConfig]
-) -> list[Difference]:
+) -> list[DeviceDifference]:
     """Runs of a pair against those of the same pair elsewhere."""
     found = []
     for number, text in enumerate(prompts):
         for name, config in configs.items():
-            ours, theirs = (recorded(one, text, config) for one in (pair, reference))
+            ours, theirs = (recorded(side, text, config) for side in (pair, reference))
             place = parting(ours, theirs)
             parted = (place.index, place.gap, place.near_tie) if place else (None, None)
-            found.append(Difference(number, name, len(ours.output_ids), *parted))
+            found.append(DeviceDifference(number, name, len(ours.output_ids), *parted))
     return found
 
 
@@ -112,10 +112,10 @@ def forms(pair: Pair, prompts: Sequence[str], configs: dict[str, DecodeConfig]) 
         if config.rule == "autoregressive":
             continue
         same, seconds, drafted = 0, [0.0, 0.0], 0
-        for one in both:
-            recorded(one, prompts[0], replace(config, max_new_tokens=min(12, config.max_new_tokens)))
+        for form in both:
+            recorded(form, prompts[0], replace(config, max_new_tokens=min(12, config.max_new_tokens)))
         for text in prompts:
-            traces = [recorded(one, text, config) for one in both]
+            traces = [recorded(form, text, config) for form in both]
             same += traces[0].output_ids == traces[1].output_ids
             drafted += sum(len(round_.drafted) for round_ in traces[0].rounds)
             for index, trace in enumerate(traces):
@@ -124,32 +124,34 @@ def forms(pair: Pair, prompts: Sequence[str], configs: dict[str, DecodeConfig]) 
     return lines
 
 
-def difference_table(found: Sequence[Difference]) -> str:
+def difference_table(found: Sequence[DeviceDifference]) -> str:
+    """Runs in two places as a Markdown table."""
     head = ["prompt", "setting", "tokens", "first id that differs", "nats between the two likeliest there"]
     body = [
         [
-            str(one.prompt + 1),
-            one.rule,
-            str(one.tokens),
-            "none" if one.index is None else str(one.index),
-            "-" if one.gap is None else f"{one.gap:.4f}",
+            str(run.prompt + 1),
+            run.rule,
+            str(run.tokens),
+            "none" if run.index is None else str(run.index),
+            "-" if run.gap is None else f"{run.gap:.4f}",
         ]
-        for one in found
+        for run in found
     ]
     return markdown_table(head, body)
 
 
 def forms_table(lines: Sequence[Forms], fixed: str) -> str:
+    """Both forms of the draft as a Markdown table; fixed: what to call the second."""
     head = ["setting", "same ids", "eager, ms per drafted token", f"{fixed}, ms per drafted token", f"{fixed} / eager"]
     body = [
         [
-            one.setting,
-            f"{one.same_ids}/{one.runs}",
-            f"{1e3 * one.eager:.2f}",
-            f"{1e3 * one.fixed:.2f}",
-            f"{one.fixed / one.eager:.2f}",
+            line.setting,
+            f"{line.same_ids}/{line.runs}",
+            f"{1e3 * line.eager:.2f}",
+            f"{1e3 * line.fixed:.2f}",
+            f"{line.fixed / line.eager:.2f}",
         ]
-        for one in lines
+        for line in lines
     ]
     return markdown_table(head, body)
 
@@ -163,15 +165,15 @@ class Part:
     mismatches: int
 
 
-def differing(title: str, found: Sequence[Difference], near_ties: bool = False) -> Part:
+def differing(title: str, found: Sequence[DeviceDifference], near_ties: bool = False) -> Part:
     """Runs in two places; near_ties: whether ids may part where two tokens are level."""
-    mismatches = sum(one.index is not None and not (near_ties and one.near_tie) for one in found)
+    mismatches = sum(run.index is not None and not (near_ties and run.near_tie) for run in found)
     return Part(title, difference_table(found), mismatches)
 
 
 def in_both_forms(title: str, lines: Sequence[Forms], fixed: str) -> Part:
     """A draft that grows its cache, and one on fixed buffers."""
-    return Part(title, forms_table(lines, fixed), sum(one.runs - one.same_ids for one in lines))
+    return Part(title, forms_table(lines, fixed), sum(line.runs - line.same_ids for line in lines))
 
 
 def comparisons(cuda: bool, name: str, prompts: Sequence[str], tokens: int, run: Path | None) -> list[Part]:

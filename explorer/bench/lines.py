@@ -6,11 +6,12 @@ Speeds are pooled over the prompts of a pass, and the median over passes is show
 from __future__ import annotations
 
 import statistics
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from explorer.analysis.markdown import markdown_table
 from explorer.analysis.metrics import kept_emitted, overlapped_seconds
-from explorer.bench.rows import EXACT, EXACT_WITH_LOOKUP, TREE_NODES, WARM, Measured, row_name
+from explorer.bench.measured import EXACT, EXACT_WITH_LOOKUP, TREE_NODES, WARM, Measured, row_name
 from explorer.trace import Round, Seconds
 from explorer.verdicts import Verdict
 
@@ -87,36 +88,29 @@ def line(row: str, passes: list[list[Measured]], plain: list[list[Measured]], ki
     )
 
 
-def table(lines: list[Line]) -> str:
-    """The lines as a Markdown table."""
-    head = [
-        "row",
-        "tokens/s (min-max)",
-        "x plain",
-        "tau",
-        "same ids",
-        "loosened",
-        "nats/token",
-        "prefill / draft / pre-verify / verify / other, s",
-        "limit",
-        "overhead",
-    ]
-    body = [
-        [
-            one.row,
-            f"{one.tokens_per_second:.1f} ({one.slowest_pass:.1f}-{one.fastest_pass:.1f})",
-            f"{one.times_plain:.2f}",
-            f"{one.tau:.2f}",
-            f"{one.same_ids}/{one.prompts}",
-            _cell(one.loosened, ".1%"),
-            _cell(one.fidelity, "+.3f"),
-            " / ".join(f"{getattr(one.seconds, name):.1f}" for name in PHASES) if one.seconds else "-",
-            _cell(one.limit, ".1f"),
-            _cell(one.overhead, ".1%"),
-        ]
-        for one in lines
-    ]
-    return markdown_table(head, body)
+# The columns of a table of lines, by their heads.
+COLUMNS: dict[str, Callable[[Line], str]] = {
+    "row": lambda one: one.row,
+    "tokens/s": lambda one: f"{one.tokens_per_second:.1f}",
+    "tokens/s (min-max)": lambda one: f"{one.tokens_per_second:.1f} ({one.slowest_pass:.1f}-{one.fastest_pass:.1f})",
+    "x plain": lambda one: f"{one.times_plain:.2f}",
+    "tau": lambda one: f"{one.tau:.2f}",
+    "same ids": lambda one: f"{one.same_ids}/{one.prompts}",
+    "loosened": lambda one: _cell(one.loosened, ".1%"),
+    "nats/token": lambda one: _cell(one.fidelity, "+.3f"),
+    "prefill / draft / pre-verify / verify / other, s": lambda one: _phases(one.seconds),
+    "limit": lambda one: _cell(one.limit, ".1f"),
+    "overhead": lambda one: _cell(one.overhead, ".1%"),
+}
+
+
+def table(lines: Sequence[Line], columns: Sequence[str] = tuple(name for name in COLUMNS if name != "tokens/s")) -> str:
+    """The lines as a Markdown table; columns: their heads, of COLUMNS."""
+    return markdown_table(columns, [[COLUMNS[column](one) for column in columns] for one in lines])
+
+
+def _phases(seconds: Seconds | None) -> str:
+    return " / ".join(f"{getattr(seconds, name):.1f}" for name in PHASES) if seconds else "-"
 
 
 def kind_table(lines: list[Line]) -> str:
@@ -144,12 +138,12 @@ def notes(lines: list[Line]) -> list[str]:
     ]
     if any(one.row.startswith(WARM) for one in lines):
         told.append(
-            "A warm pool goes on from prompt to prompt within a pass, so what prompts have in common leaks from one answer to the "
-            "next; a cold pool begins empty with each."
+            "A warm pool goes on from prompt to prompt within a pass, so what answers have in common leaks into the next; a cold "
+            "pool begins empty."
         )
     return told + [
-        f"{one.row}: {one.overlapped:.1f} tokens/s modelled, prefill apart, if draft and target ran at once: in each round the longer "
-        "of the two, a device of this speed for each, messages free."
+        f"{one.row}: {one.overlapped:.1f} tokens/s modelled (prefill apart) if draft and target ran at once, each on a device of this "
+        "speed, messages free."
         for one in lines
         if one.overlapped is not None
     ]

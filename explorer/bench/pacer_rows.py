@@ -44,16 +44,18 @@ def read_row(text: str, base: DecodeConfig, cards: Mapping[str, Card]) -> Decode
     and `base`, in this order."""
     rule, *words = text.split() or [""]
     if rule not in KNOBS["rule"].choices:
-        raise ConfigError(f"a row begins with its rule, one of {', '.join(KNOBS['rule'].choices)}: got {text!r}")
+        raise ConfigError("bench.row_rule", choices=", ".join(KNOBS["rule"].choices), value=repr(text))
     given: dict[str, Any] = {}
     for word in words:
         name, _, value = word.partition("=")
         if name not in KNOBS or KNOBS[name].kind not in (str, int, float):
-            raise ConfigError(f"{word!r} is not KNOB=VALUE with one of {', '.join(KNOBS)}")
+            raise ConfigError("bench.row_knob", word=repr(word), knobs=", ".join(KNOBS))
         try:
             given[name] = KNOBS[name].kind(value)
         except ValueError:
-            raise ConfigError(f"{KNOBS[name].label} must be {KNOBS[name].range_text}, got {value!r}") from None
+            raise ConfigError(
+                "knob.out_of_range", label=KNOBS[name].label_message, range=KNOBS[name].range_message, value=repr(value)
+            ) from None
     config = base.with_preset("explorer") if rule == "fly" else replace(base, rule=rule)
     policy = given.get("length", base.length)
     KNOBS["length"].check(policy)

@@ -8,58 +8,29 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
 import torch
 from transformers import GenerationConfig
 
+from explorer.bench.measured import COLD, EXACT, EXACT_WITH_LOOKUP, PLAIN, TREE_NODES, WARM, Measured, row_name
 from explorer.config import DecodeConfig
 from explorer.engine.decode import decode
 from explorer.engine.drafters.lookup import MAX_NGRAM
 from explorer.engine.drafters.phrases import PhrasePool
 from explorer.engine.pair import Pair
 from explorer.errors import UserError
-from explorer.trace import Round, Seconds
 from explorer.verdicts import LOOSE_RULES
 
-PLAIN = "plain greedy"
-EXACT, EXACT_WITH_LOOKUP = "exact", "exact, model + lookup"
 PEARL = "exact, PEARL one after the other"
-COLD, WARM = (f"exact, Ouroboros (suffixes), {pool} pool" for pool in ("cold", "warm"))
 BOTH = "exact, Ouroboros, cold pool"
 PHRASES = 3  # k of the released defaults
 EXACT_WITH_HEAD, FLY_WITH_HEAD = "exact, EAGLE-3 chain", "fly, EAGLE-3 chain"
 EXACT_WITH_TREE = "exact, EAGLE-3 tree"
-TREE_NODES = 8  # with the last committed token 9 rows of a pass, which a CPU still reads in little more time than one
 THEIR_PLAIN, THEIR_ASSISTED = "transformers: plain greedy", "transformers: assisted"
 THEIR_LOOKUP = "transformers: prompt lookup"
-
-
-@dataclass(frozen=True, slots=True)
-class Measured:
-    """One row on one prompt: output ids, wall seconds, target passes, and what only this engine's own rounds say."""
-
-    ids: tuple[int, ...]
-    wall: float
-    passes: int
-    rounds: tuple[Round, ...] = ()  # none: not this engine's
-
-    @property
-    def seconds(self) -> Seconds:
-        """Where the engine says the time went."""
-        return sum((round_.seconds for round_ in self.rounds), Seconds())
-
-    @property
-    def logprobs(self) -> tuple[float, ...]:
-        """The target's log-probability of each emitted token, nats."""
-        return tuple(value for round_ in self.rounds for value in round_.emitted_logprobs)
-
-    @property
-    def drafts(self) -> dict[int, tuple[int, ...]]:
-        """What was drafted, by the length of the text it was drafted after."""
-        return {round_.length_before: round_.drafted for round_ in self.rounds}
 
 
 Runner = Callable[[list[int]], Measured]
@@ -120,11 +91,6 @@ def their_rows(pair: Pair, base: DecodeConfig, lengths: Sequence[int]) -> dict[s
 def their_names(lengths: Sequence[int]) -> list[str]:
     """The names of transformers' rows, without loading anything."""
     return [THEIR_PLAIN, *(row_name(name, length) for length in lengths for name in (THEIR_ASSISTED, THEIR_LOOKUP))]
-
-
-def row_name(name: str, length: int) -> str:
-    """What a row with a fixed draft length is called."""
-    return f"{name}, K = {length}"
 
 
 def is_chosen(row: str, wanted: list[str] | None) -> bool:

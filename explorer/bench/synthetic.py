@@ -71,14 +71,11 @@ class ModelShape:
             return cls(*KNOWN[text.lower()])
         parts = text.lower().split("x")
         if not 3 <= len(parts) <= 6 or not all(part.isdecimal() and int(part) > 0 for part in parts):
-            raise ShapeError(
-                f"unknown shape {text!r}: name one of {', '.join(KNOWN)}, or sizes as HIDDENxLAYERSxHEADS"
-                "[xKV_HEADS[xMLP[xVOCABULARY]]], like 896x24x14x2x4864"
-            )
+            raise ShapeError("bench.unknown_shape", value=repr(text), known=", ".join(KNOWN))
         hidden, layers, heads, *rest = map(int, parts)
         kv_heads, mlp, vocabulary = [*rest, *(heads, 4 * hidden, 32000)[len(rest) :]]
         if hidden % (2 * heads) or heads % kv_heads:
-            raise ShapeError(f"{text!r}: heads must divide the hidden size into even parts, key-value heads the heads")
+            raise ShapeError("bench.shape_heads", value=repr(text))
         return cls(hidden, layers, heads, kv_heads, mlp, vocabulary, tied=True)
 
     def build(self, where: loading.Placement) -> PreTrainedModel:
@@ -99,7 +96,7 @@ def read_shapes(text: str) -> tuple[ModelShape, ModelShape]:
     """TARGET+DRAFT -> both shapes; raises ShapeError."""
     target, plus, draft = text.partition("+")
     if not plus:
-        raise ShapeError(f"a shape is TARGET+DRAFT, like 7b+0.5b, got {text!r}")
+        raise ShapeError("bench.shape_pair", value=repr(text))
     return ModelShape.read(target.strip()), ModelShape.read(draft.strip())
 
 
@@ -115,6 +112,7 @@ class Timing:
 
     @property
     def best(self) -> float:
+        """Seconds of the faster form."""
         return min(self.eager, self.fixed)
 
 
@@ -186,9 +184,11 @@ def measure(
 
 def modelled(timings: Sequence[Timing], run: str, trace: Trace) -> Modelled:
     """The rounds of a recorded run at these times, forwards only, against one pass per token."""
-    step = next(one.best for one in timings if one.drafted is None)
+    step = next(timing.best for timing in timings if timing.drafted is None)
     times = RoundTimes.of(
-        (one.drafted, Seconds(draft=one.drafted * step, verify=one.best)) for one in timings if one.drafted is not None
+        (timing.drafted, Seconds(draft=timing.drafted * step, verify=timing.best))
+        for timing in timings
+        if timing.drafted is not None
     )
     tokens = len(trace.output_ids)
     seconds = times.run(len(round_.drafted) for round_ in trace.rounds)
@@ -207,14 +207,14 @@ def timing_table(timings: Sequence[Timing], device: torch.device) -> str:
     head = ["forward", "eager, ms", f"{fixed}, ms", f"{fixed} / eager", "bandwidth limit, ms", f"{fixed} / limit"]
     body = [
         [
-            one.what,
-            f"{1e3 * one.eager:.2f}",
-            f"{1e3 * one.fixed:.2f}",
-            f"{one.fixed / one.eager:.2f}",
-            f"{1e3 * one.limit:.2f}",
-            f"{one.fixed / one.limit:.2f}",
+            timing.what,
+            f"{1e3 * timing.eager:.2f}",
+            f"{1e3 * timing.fixed:.2f}",
+            f"{timing.fixed / timing.eager:.2f}",
+            f"{1e3 * timing.limit:.2f}",
+            f"{timing.fixed / timing.limit:.2f}",
         ]
-        for one in timings
+        for timing in timings
     ]
     return markdown_table(head, body)
 
@@ -223,8 +223,8 @@ def modelled_table(models: Sequence[Modelled]) -> str:
     """Modelled speeds as a Markdown table."""
     head = ["acceptance of the recorded run", "of the pair", "tau", "tokens/s, modelled", "x plain, modelled"]
     body = [
-        [one.run, one.pair, f"{one.tau:.2f}", f"{one.tokens_per_second:.1f}", f"{one.times_plain:.2f}"]
-        for one in models
+        [model.run, model.pair, f"{model.tau:.2f}", f"{model.tokens_per_second:.1f}", f"{model.times_plain:.2f}"]
+        for model in models
     ]
     return markdown_table(head, body)
 
@@ -235,7 +235,7 @@ def report(shape: str, where: loading.Placement, lengths: Sequence[int], runs: S
     traces = [(path.stem, Trace.load(path)) for path in runs]
     torch.manual_seed(0)
     speed = bandwidth(where.device)
-    target, draft = (one.build(where) for one in shapes)
+    target, draft = (each.build(where) for each in shapes)
     timings = measure(target, draft, lengths, speed)
     models = [modelled(timings, name, trace) for name, trace in traces if trace.config.rule != "autoregressive"]
     dtype = str(where.dtype).removeprefix("torch.")
@@ -247,12 +247,12 @@ def report(shape: str, where: loading.Placement, lengths: Sequence[int], runs: S
     text = "\n\n".join([timing_table(timings, where.device), modelled_table(models), source])
     record = {
         "shape": shape,
-        "shapes": [asdict(one) for one in shapes],
+        "shapes": [asdict(each) for each in shapes],
         "dtype": dtype,
         "device": device_name(where.device),
         "bytes_per_second": speed,
-        "timings": [asdict(one) for one in timings],
-        "modelled": [asdict(one) for one in models],
+        "timings": [asdict(timing) for timing in timings],
+        "modelled": [asdict(model) for model in models],
     }
     return text, record
 
@@ -261,7 +261,7 @@ def main(args: argparse.Namespace) -> int:
     """Print the tables on stdout; raises UserError."""
     where = loading.placement(args.device, args.dtype)
     if where.device_map:
-        raise UserError("a shape is measured on one device: name it, or leave --device out")
+        raise UserError("bench.shape_device")
     if where.form:
         print(
             "note: on a CPU pairs run packed (python -m explorer bench); these are transformers' own modules",

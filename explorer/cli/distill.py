@@ -13,18 +13,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from explorer.cli.options import add_collecting, count, knob_number, whole, within
+from explorer.cli.progress import show
 from explorer.errors import UserError
 from explorer.prompts import EXAMPLES, HELD_OUT
 
 if TYPE_CHECKING:
+    from explorer.training.distill.chains import TappedText
     from explorer.training.distill.evaluate import Figures
-    from explorer.training.distill.unroll import Text
 
 DRAFTS = Path(__file__).parents[2] / "assets" / "weights" / "drafts"
 RUNS = Path("runs/distill")  # what is made here never lies over what ships
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of all steps."""
     parser.add_argument(
         "--target",
         type=Path,
@@ -51,8 +53,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_collecting(
         generate, files=40, rows=128, of="answers", tokens=256, seed=1, exclude=(HELD_OUT, EXAMPLES / "prompts.jsonl")
     )
+    _add_draft(
+        steps.add_parser("train", help="train on all shards there are but the held-out ones, and write the draft")
+    )
+    _add_head(steps.add_parser("features", help="train an EAGLE-3 head on the same shards, and write it"))
+    _add_evaluate(steps.add_parser("evaluate", help="agreement and rounds of a draft or a head on the held-out shards"))
 
-    train = steps.add_parser("train", help="train on all shards there are but the held-out ones, and write the draft")
+
+def _add_draft(train: argparse.ArgumentParser) -> None:
     train.add_argument(
         "--layers",
         type=_layers,
@@ -66,7 +74,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="share of the tokens spent on hidden-state regression (default: %(default)s)",
     )  # fmt: skip
 
-    features = steps.add_parser("features", help="train an EAGLE-3 head on the same shards, and write it")
+
+def _add_head(features: argparse.ArgumentParser) -> None:
     _add_training(features, "head", RUNS / "head-work", RUNS / "head", tokens=1_000_000, batch=1024, rate=1e-3)
     features.add_argument(
         "--chain", type=within(int, 1, 16), default=4, metavar="N",
@@ -81,7 +90,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="on the states read, in units of their own spread (default: %(default)s)",
     )  # fmt: skip
 
-    evaluate = steps.add_parser("evaluate", help="agreement and rounds of a draft or a head on the held-out shards")
+
+def _add_evaluate(evaluate: argparse.ArgumentParser) -> None:
     evaluate.add_argument(
         "--draft",
         type=Path,
@@ -137,61 +147,77 @@ def _add_training(
 def main(args: argparse.Namespace) -> int:
     """Run one step; raises UserError."""
     import torch
-    from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    from explorer.training.distill import draft, evaluate, generate, train
-    from explorer.training.distill.data import read_shard, shard_paths
+    from explorer.engine.drafters.eagle import is_head
+    from explorer.engine.models import loading
+    from explorer.training.common.collection import shard_paths
 
     torch.set_num_threads(args.threads)
     folder = args.target or embedded_target()
-    attention = "grouped" if args.step == "generate" else "sdpa"
-    dtype = torch.bfloat16 if args.step == "generate" else torch.float32
-    target = AutoModelForCausalLM.from_pretrained(
-        folder, dtype=dtype, attn_implementation=attention, trust_remote_code=False
-    ).eval()
+    dtype = "bfloat16" if args.step == "generate" else "float32"
+    target = loading.read_model(folder, loading.placement("cpu", dtype)).eval()
     if args.step == "generate":
-        tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
-        generate.generate(
-            target, tokenizer, args.data, args.shards, args.rows, args.max_new_tokens, args.seed, args.exclude
-        )
+        _generate(args, target, folder)
         return 0
     paths = shard_paths(args.data)
     if len(paths) <= args.held_out:
         raise UserError(
-            f"{args.data} holds {len(paths)} shards, {args.held_out} of them held out: run `python -m explorer distill generate` first"
+            "training.too_few_shards",
+            folder=args.data,
+            count=len(paths),
+            held_out=args.held_out,
+            command="python -m explorer distill generate",
         )
-    from explorer.engine.drafters.eagle import is_head
-
-    if args.step == "features" or (args.step == "evaluate" and is_head(args.draft)):
-        print(_features(args, target, folder, paths).describe())
-        return 0
-    held_out = [sequence for path in paths[: args.held_out] for sequence in read_shard(path)]
-    if args.step == "train":
-        if max(args.layers) >= target.config.num_hidden_layers:
-            raise UserError(f"--layers names one that {folder} lacks: it has {target.config.num_hidden_layers}, from 0")
-        options = {name: getattr(args, name) for name in ("layers", "tokens", "regression", "batch", "rate", "seed")}
-        recipe = train.Recipe(**options, start=draft.sha256(args.start / "model.safetensors") if args.start else "")
-        model = draft.read(target, args.start) if args.start else train.build_draft(target, args.layers)
-        counters = train.train(model, paths[args.held_out :], held_out[::8], args.work, recipe)
-        figures = evaluate.evaluate(model, held_out, 8)
-        runs = draft.read_runs(args.start) if args.start else []
-        draft.write(model, args.out, folder, [*runs, asdict(recipe) | counters], figures)
-    else:
-        figures = evaluate.evaluate(draft.read(target, args.draft), held_out, args.draft_length)
-    print(figures.describe())
+    of_head = args.step == "features" or (args.step == "evaluate" and is_head(args.draft))
+    print((_head if of_head else _draft)(args, target, folder, paths).describe())
     return 0
 
 
-def _features(args: argparse.Namespace, target, target_folder: Path, paths: list[Path]) -> Figures:
+def _generate(args: argparse.Namespace, target, folder: Path) -> None:
+    from explorer.engine.models import loading
+    from explorer.training.distill.generate import generate  # and with it the attention of the next line
+
+    target.set_attn_implementation("grouped")
+    tokenizer = loading.read_tokenizer(folder)
+    settings = args.rows, args.max_new_tokens, args.seed, args.exclude
+    show(generate(target, tokenizer, args.data, args.shards, *settings), "shards")
+
+
+def _draft(args: argparse.Namespace, target, target_folder: Path, paths: list[Path]) -> Figures:
+    """Train and write a draft, or evaluate a written one."""
+    from explorer.training.distill import draft_files, evaluate
+    from explorer.training.distill.data import read_shard
+    from explorer.training.distill.report import report
+    from explorer.training.distill.train_draft import DraftRecipe, build_draft, train
+
+    held_out = [sequence for path in paths[: args.held_out] for sequence in read_shard(path)]
+    if args.step == "evaluate":
+        return evaluate.evaluate(draft_files.read(target, args.draft), held_out, args.draft_length)
+    if max(args.layers) >= target.config.num_hidden_layers:
+        raise UserError("training.no_such_layer", target=target_folder, count=target.config.num_hidden_layers)
+    options = {name: getattr(args, name) for name in ("layers", "tokens", "regression", "batch", "rate", "seed")}
+    start, runs = _start(args)
+    recipe = DraftRecipe(**options, start=start)
+    model = draft_files.read(target, args.start) if args.start else build_draft(target, args.layers)
+    counters = show(train(model, paths[args.held_out :], held_out[::8], args.work, recipe), "tokens")
+    figures = evaluate.evaluate(model, held_out, 8)
+    draft_files.write(model, args.out, target_folder, [*runs, asdict(recipe) | counters], figures)
+    print(f"report: {report(args.out, args.work, 'Draft', figures)}", flush=True)
+    return figures
+
+
+def _head(args: argparse.Namespace, target, target_folder: Path, paths: list[Path]) -> Figures:
     """Train and write an EAGLE-3 head, or evaluate a written one."""
     import torch
 
     from explorer.engine.drafters.eagle import read_head
-    from explorer.training.distill import draft, features
-    from explorer.training.distill.head import build_head, write_head
-    from explorer.training.distill.unroll import read_texts
+    from explorer.training.common.collection import shard_number
+    from explorer.training.distill.chains import read_texts
+    from explorer.training.distill.head_files import build_head, write_head
+    from explorer.training.distill.report import report
+    from explorer.training.distill.train_head import HeadRecipe, evaluate, train
 
-    def texts(some: list[Path]) -> list[Text]:
+    def texts(some: list[Path]) -> list[TappedText]:
         return [text for path in some for text in read_texts(target, path, args.data / "tapped")]
 
     def read(folder: Path):
@@ -199,25 +225,28 @@ def _features(args: argparse.Namespace, target, target_folder: Path, paths: list
 
     held_out = texts(paths[: args.held_out])
     if args.step == "evaluate":
-        return features.evaluate(read(args.draft), target, held_out, args.draft_length)
+        return evaluate(read(args.draft), target, held_out, args.draft_length)
     options = {name: getattr(args, name) for name in ("tokens", "chain", "alone", "noise", "batch", "rate", "seed")}
-    recipe = features.FeatureRecipe(
-        **options, start=draft.sha256(args.start / "model.safetensors") if args.start else ""
-    )
+    start, runs = _start(args)
+    recipe = HeadRecipe(**options, start=start)
     data = texts(paths[args.held_out :])
     torch.manual_seed(args.seed)
     head = read(args.start).requires_grad_(True) if args.start else build_head(target, data)
     head.lm_head.requires_grad_(False)
-    print(f"start: {features.evaluate(head.eval(), target, held_out[::8], 8).describe()}", flush=True)
-    counters = features.train(head.train(), target, data, held_out[::8], args.work, recipe)
-    counters |= {
-        "held_out": args.held_out,
-        "shards": [int(path.stem.rpartition("-")[2]) for path in paths[args.held_out :]],
-    }
-    figures = features.evaluate(head.eval().bfloat16().float(), target, held_out, 8)  # as written
-    runs = draft.read_runs(args.start) if args.start else []
+    print(f"start: {evaluate(head.eval(), target, held_out[::8], 8).describe()}", flush=True)
+    counters = show(train(head.train(), target, data, held_out[::8], args.work, recipe), "tokens")
+    counters |= {"held_out": args.held_out, "shards": [shard_number(path) for path in paths[args.held_out :]]}
+    figures = evaluate(head.eval().bfloat16().float(), target, held_out, 8)  # as written
     write_head(head, args.out, target_folder, [*runs, asdict(recipe) | counters], figures)
+    print(f"report: {report(args.out, args.work, 'EAGLE-3 head', figures)}", flush=True)
     return figures
+
+
+def _start(args: argparse.Namespace) -> tuple[str, list[dict]]:
+    """Of what a training goes on from: the sha256 of its weights, and how it was trained; nothing where it begins anew."""
+    from explorer.training.distill.draft_files import read_runs, sha256
+
+    return (sha256(args.start / "model.safetensors"), read_runs(args.start)) if args.start else ("", [])
 
 
 def embedded_target() -> Path:

@@ -6,23 +6,24 @@ training, and what the rule does to answers.
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from explorer.cli.options import DEVICE_HELP, PAIR_HELP, add_collecting, count, device, knob_number, named, within
+from explorer.cli.progress import show
 from explorer.errors import UserError
 from explorer.prompts import CHECKABLE, EXAMPLES, HELD_OUT
 
 if TYPE_CHECKING:
     from explorer.engine.pair import Pair
-    from explorer.training.judge.data import Rows
-    from explorer.training.judge.labels import Drafter
+    from explorer.training.judge.data import MismatchTable
+    from explorer.training.judge.labels import NamedDraft
 
 RUNS = Path("runs/judge-head")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of all steps."""
     parser.add_argument(
         "--pair", metavar="P", type=named, help=f"{PAIR_HELP} (default: the default pair of this machine)"
     )
@@ -62,7 +63,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     collect.add_argument("--prompts", type=Path, metavar="F", help="JSON lines with answers, in place of made prompts")
 
-    train = steps.add_parser("train", help="train a head on all shards there are but the first ones, and write it")
+    _add_train(steps.add_parser("train", help="train a head on all shards there are but the first ones, and write it"))
+    _add_evaluate(
+        steps.add_parser("evaluate", help="figures of a head on labelled mismatches, and of the rule on answers")
+    )
+
+
+def _add_train(train: argparse.ArgumentParser) -> None:
     train.add_argument(
         "--out", type=Path, default=RUNS / "head", metavar="FOLDER", help="of the written head (default: %(default)s)"
     )
@@ -81,7 +88,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--seed", type=knob_number("seed"), default=1, metavar="N", help="of the folds (default: %(default)s)"
     )
 
-    evaluate = steps.add_parser("evaluate", help="figures of a head on labelled mismatches, and of the rule on answers")
+
+def _add_evaluate(evaluate: argparse.ArgumentParser) -> None:
     evaluate.add_argument(
         "--head", type=Path, default=RUNS / "head", metavar="FOLDER", help="as train writes it (default: %(default)s)"
     )
@@ -113,24 +121,24 @@ def _collect(args: argparse.Namespace) -> None:
     items = [item for item in read_prompts(args.prompts) if item.answer] if args.prompts else None
     pair, drafters = load(args)
     settings = {"rows": args.rows, "max_new": args.max_new_tokens, "seed": args.seed}
-    collect(pair, drafters, args.data, args.shards, settings, args.exclude, items)
+    show(collect(pair, drafters, args.data, args.shards, settings, args.exclude, items), "shards")
 
 
 def _train(args: argparse.Namespace) -> None:
     from explorer.engine.models.registry import find_pair
-    from explorer.engine.verification.judge_head import Card
+    from explorer.engine.verification.judge_head import JudgeHeadCard
+    from explorer.training.common.collection import read_settings, shard_number, shard_paths
     from explorer.training.judge.card import save, save_readme
-    from explorer.training.judge.data import read_settings, shard_paths
     from explorer.training.judge.evaluate import HEAD, judged, thresholds
-    from explorer.training.judge.train import Recipe, train
+    from explorer.training.judge.report import report
+    from explorer.training.judge.train import JudgeRecipe, train
 
     settings = read_settings(args.data)
     test, validation, training = _split(args)
-    recipe = Recipe(args.folds, args.recall, args.seed)
-    fit = train(training, validation, recipe)
-    mine = next(
-        one for one in judged(fit.head, test, thresholds(fit.head, validation, recipe.recall)) if one.name == HEAD
-    )
+    recipe = JudgeRecipe(args.folds, args.recall, args.seed)
+    fit = show(train(training, validation, recipe), "fits")
+    limits = thresholds(fit.head, validation, recipe.recall)
+    mine = next(way for way in judged(fit.head, test, limits) if way.name == HEAD)
     data = {"prompts_seed": settings["seed"], "training_important": int(training.important.sum())}
     for name, rows in (("training", training), ("validation", validation), ("test", test)):
         data |= {name: len(rows), f"{name}_prompts": rows.prompts}
@@ -140,19 +148,19 @@ def _train(args: argparse.Namespace) -> None:
         "test_recall": mine.recall,
         "test_accepted": mine.accepted,
     }
-    card = Card(
+    card = JudgeHeadCard(
         tuple(settings["drafts"]), settings["target"], settings["dtype"], len(fit.head.weight),
         data, recipe.numbers | {"decay": fit.decay}, metrics,
     )  # fmt: skip
     save(args.out, fit.head, card)
     target = find_pair(settings["pair"]).target
-    collected = [int(path.stem.rpartition("-")[2]) for path in shard_paths(args.data)]
+    collected = [shard_number(path) for path in shard_paths(args.data)]
     save_readme(args.out, card, getattr(target, "name", str(target)), collected)
     print(
         "mean AUC over the folds, by decay: "
         + ", ".join(f"{decay:g}: {score:.3f}" for decay, score in fit.aucs.items())
     )
-    print(f"written to {args.out}")
+    print(f"written to {args.out}, its report to {report(args.out, fit, test)}")
 
 
 def _evaluate(args: argparse.Namespace) -> None:
@@ -161,7 +169,7 @@ def _evaluate(args: argparse.Namespace) -> None:
     from explorer.engine.models.registry import default_pair
     from explorer.engine.verification.judge_head import read_judge_head
     from explorer.prompts import read_prompts
-    from explorer.training.judge.data import read_folder, rows_of
+    from explorer.training.judge.data import read_folder, table_of
     from explorer.training.judge.evaluate import (
         answers,
         answers_table,
@@ -175,7 +183,7 @@ def _evaluate(args: argparse.Namespace) -> None:
     head, card = read_judge_head(args.head)
     test, validation, _ = _split(args)
     limits = thresholds(head, validation, card.recipe["recall"])
-    sets = {"held-out prompts": test} | ({args.others.name: rows_of(read_folder(args.others))} if args.others else {})
+    sets = {"held-out prompts": test} | ({args.others.name: table_of(read_folder(args.others))} if args.others else {})
     for name, rows in sets.items():
         print(f"{name}: {describe(rows)}\n\n{table(judged(head, rows, limits))}\n")
     if not args.answers:
@@ -183,49 +191,42 @@ def _evaluate(args: argparse.Namespace) -> None:
     pair = load_pair(args.pair or default_pair(args.device), args.device).with_judge_head(args.head)
     base = DecodeConfig(draft_length=args.draft_length, max_new_tokens=args.max_new_tokens)
     points, items = rule_points(base, limits), [item for item in read_prompts(args.answers) if item.answer]
-    passes = 0
-    for figures in answers(pair, items, points):
-        if figures is None:
-            passes += 1
-            print(f"\r{passes} target passes", end="", file=sys.stderr)
+    figures = show(answers(pair, items, points), "prompts")
     settings = ", ".join(f"{name} {value:.4g}" for name, value in limits.items())
     print(
-        f"\n{pair.name}, {args.answers.name}, K = {args.draft_length}, at most {args.max_new_tokens} tokens; thresholds: {settings}\n"
+        f"{pair.name}, {args.answers.name}, K = {args.draft_length}, at most {args.max_new_tokens} tokens; thresholds: {settings}\n"
     )
     print(answers_table(list(points), figures))
 
 
-def _split(args: argparse.Namespace) -> tuple[Rows, Rows, Rows]:
+def _split(args: argparse.Namespace) -> tuple[MismatchTable, MismatchTable, MismatchTable]:
     """Test, validation and training mismatches: of other prompts each. Raises UserError where there are too few shards."""
-    from explorer.training.judge.data import read_folder, rows_of
+    from explorer.training.judge.data import read_folder, table_of
 
     read = read_folder(args.data)
     first, second = args.held_out, args.held_out + args.validation
     if len(read) <= second:
-        raise UserError(
-            f"{args.data} holds {len(read)} shards: of these at least one is for the figures, one for the threshold and one for "
-            "training (--held-out, --validation)"
-        )
-    return rows_of(read[:first]), rows_of(read[first:second]), rows_of(read[second:])
+        raise UserError("training.shards_to_split", folder=args.data, count=len(read))
+    return table_of(read[:first]), table_of(read[first:second]), table_of(read[second:])
 
 
-def load(args: argparse.Namespace) -> tuple[Pair, list[Drafter]]:
+def load(args: argparse.Namespace) -> tuple[Pair, list[NamedDraft]]:
     """The pair whose target is to have a head, and all drafts that may say something else. Raises UserErrors."""
     from explorer.engine.load_pair import load_pair
     from explorer.engine.models import loading
     from explorer.engine.models.linears import draft_form
     from explorer.engine.models.registry import default_pair, find_pair
     from explorer.engine.pair import lay_out
-    from explorer.training.judge.labels import Drafter
-    from explorer.training.pacer.sides import read_draft
+    from explorer.training.common.drafts import read_draft
+    from explorer.training.judge.labels import NamedDraft
 
     name = args.pair or default_pair(args.device)
     pair = load_pair(name, args.device)
-    drafters, where = [Drafter.of(pair)], loading.placement(args.device, None)
+    drafters, where = [NamedDraft.of(pair)], loading.placement(args.device, None)
     for other in args.drafts:
         known = find_pair(other)
         if known.target != find_pair(name).target or known.cross_tokenizer:
-            raise UserError(f"{other} has another target or vocabulary than {name}: its draft cannot be judged beside")
+            raise UserError("training.other_target", draft=other, pair=name)
         draft = lay_out(read_draft(known, where), pair.vocab_size, draft_form() if where.form else None)
-        drafters.append(Drafter(known.name, draft, None))
+        drafters.append(NamedDraft(known.name, draft, None))
     return pair, drafters

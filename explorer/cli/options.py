@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from explorer.config import DTYPES, POLICY_DEFAULTS, THETA_OF_MEASURE, DecodeConfig, Knob, knobs
+from explorer.conflicts import Offers
 
 DEVICES = ("cpu", "cuda", "auto")
 PAIR_HELP = "a name that `python -m explorer pairs` lists, or TARGET,DRAFT"
@@ -60,6 +61,14 @@ def add_pair(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def offers_of(name: str, args: argparse.Namespace) -> Offers:
+    """What the pair of that name offers, as far as it is known before it is loaded; raises UnknownPair."""
+    from explorer.engine.models.registry import find_pair
+
+    offers = find_pair(name).offers
+    return replace(offers, pacer_layer=True) if args.pacer_layer else offers
+
+
 def add_layer(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--pacer-layer",
@@ -104,27 +113,41 @@ def add_collecting(
 
 
 def add_knob(
-    parser: argparse.ArgumentParser, knob: Knob, choices: Collection[str] = (), base: DecodeConfig | None = None
+    parser: argparse.ArgumentParser, knob: Knob, never: Collection[str] = (), base: DecodeConfig | None = None
 ) -> None:
-    """The option of one knob. choices: those of it that the command takes, where it does not take all; base: where its defaults
-    come from, None for a record that is not read yet.
+    """The option of one knob. never: choices of it that the command does not take; base: where its defaults come from, None for a
+    record that is not read yet.
 
     The parser gets no default: what was not given keeps the value it would have had.
     """
-    choices = tuple(choices) or knob.choices
+    choices = tuple(choice for choice in knob.choices if choice not in never)
     options: dict[str, Any] = {
         "dest": knob.name,
         "default": argparse.SUPPRESS,
         "help": f"{_help(knob, choices)} [{'; '.join(_facts(knob, base))}]".replace("%", "%%"),
     }
     if knob.kind is bool:
-        parser.add_argument(flag(knob.name), action="store_true", **options)
+        parser.add_argument(flag(knob.name), action=Switch, **options)
     elif knob.kind is tuple:
         parser.add_argument(flag(knob.name), action="append", type=stop_text, metavar="TEXT", **options)
     elif choices:
         parser.add_argument(flag(knob.name), choices=choices, **options)
     else:
         parser.add_argument(flag(knob.name), type=number(knob), metavar="N" if knob.kind is int else "X", **options)
+
+
+def add_switch(parser: argparse.ArgumentParser, option: str, help: str, on: bool = False) -> None:
+    """An option with its opposite, --no-...; on: what holds without either."""
+    help += f" (default: {'on' if on else 'off'})"
+    parser.add_argument(option, action=Switch, default=on, help=help)
+
+
+class Switch(argparse.BooleanOptionalAction):
+    """An option with its opposite, whose help stays as it is given."""
+
+    def __init__(self, option_strings: list[str], dest: str, *, help: str, **options: Any):
+        super().__init__(option_strings, dest, **options)
+        self.help = help
 
 
 def flag(name: str) -> str:
@@ -217,6 +240,11 @@ def number(knob: Knob) -> Callable[[str], float]:
         return value
 
     return read
+
+
+def knob_named(name: str) -> Knob:
+    """The knob of that name."""
+    return _BY_NAME[name]
 
 
 def knob_number(name: str) -> Callable[[str], float]:

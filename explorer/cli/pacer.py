@@ -1,14 +1,18 @@
 """`python -m explorer pacer`: PACER's pre-verification layer for a pair. collect: rounds of draft and target; train: a layer
-that predicts which drafted tokens will be kept; evaluate: how well it does, and the thresholds to run it with.
+that predicts which drafted tokens will be accepted; evaluate: how well it does, and the thresholds to run it with.
 """
 
+from __future__ import annotations
+
 import argparse
+import sys
 from pathlib import Path
 
 from explorer.cli.options import (
     DEVICE_HELP,
     PAIR_HELP,
     add_collecting,
+    add_switch,
     count,
     device,
     dtype,
@@ -18,17 +22,18 @@ from explorer.cli.options import (
     whole,
     within,
 )
+from explorer.cli.progress import show
 from explorer.config import knobs
 from explorer.files import write_whole
 from explorer.prompts import EXAMPLES, HELD_OUT
 from explorer.verdicts import ENTROPY_MEASURES
 
-LAYER = Path("runs/pacer/layer")
+LAYER, WORK = Path("runs/pacer/layer"), Path("runs/pacer/work")
 KEPT_OUT = "shards, from the first, kept from training (default: %(default)s)"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    recipe = {knob.name: knob.default for knob in knobs()}
+    """The options of all steps."""
     parser.add_argument(
         "--pair", metavar="P", type=named, help=f"{PAIR_HELP} (default: the default pair of this machine)"
     )
@@ -41,8 +46,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--device", metavar="D", type=device, help=DEVICE_HELP)
     steps = parser.add_subparsers(dest="step", required=True, metavar="STEP")
+    _add_collect(steps.add_parser("collect", help="write the missing shards of rounds"))
+    _add_ask(
+        steps.add_parser("ask", help="make shards collected for the exact rule tell the outcome of the loose one too")
+    )
+    _add_train(steps.add_parser("train", help="train a layer on all shards there are but the held-out ones"))
+    _add_evaluate(
+        steps.add_parser("evaluate", help="figures of a layer on the held-out shards, and the settings to run it with")
+    )
 
-    collect = steps.add_parser("collect", help="write the missing shards of rounds")
+
+def _add_collect(collect: argparse.ArgumentParser) -> None:
     collect.add_argument(
         "--rule", choices=("exact", "fly"), default="exact",
         help="whose outcome is collected; fly asks the target about branches too (default: %(default)s)",
@@ -54,7 +68,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--dtype", metavar="T", type=dtype, help="of the target while it writes (default: float32, on cuda bfloat16)"
     )
 
-    ask = steps.add_parser("ask", help="make shards collected for the exact rule tell the outcome of the loose one too")
+
+def _add_ask(ask: argparse.ArgumentParser) -> None:
     ask.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="of the new shards")
     ask.add_argument(
         "--shards",
@@ -65,19 +80,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     ask.add_argument("--dtype", metavar="T", type=dtype, help="of the target, as it was when they were collected")
 
-    train = steps.add_parser("train", help="train a layer on all shards there are but the held-out ones")
+
+def _add_train(train: argparse.ArgumentParser) -> None:
     train.add_argument(
-        "--work", type=Path, default=Path("runs/pacer/work"), metavar="FOLDER",
+        "--work", type=Path, default=WORK, metavar="FOLDER",
         help="of the checkpoint and the curve (default: %(default)s)",
     )  # fmt: skip
     train.add_argument(
         "--out", type=Path, default=LAYER, metavar="FOLDER", help="of the written layer (default: %(default)s)"
     )
     train.add_argument("--held-out", type=count, default=2, metavar="N", help=KEPT_OUT)
-    train.add_argument("--recompute", action="store_true", help="states from the ids, not those that were stored")
+    add_switch(train, "--recompute", "states from the ids, not those that were stored")
     train.add_argument(
         "--precision", choices=("no", "bf16", "fp16"), default="bf16", help="of the computation (default: %(default)s)"
     )
+    _add_outcome(train)
+    _add_recipe(train)
+
+
+def _add_outcome(train: argparse.ArgumentParser) -> None:
+    """Whose outcome the layer is to predict."""
+    recipe = {knob.name: knob.default for knob in knobs()}
     train.add_argument(
         "--rule",
         choices=("exact", "fly"),
@@ -93,13 +116,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--entropy", choices=ENTROPY_MEASURES, default=recipe["entropy"],
         help="measure that theta is in [only with --rule fly; default: %(default)s]",
     )  # fmt: skip
+
+
+def _add_recipe(train: argparse.ArgumentParser) -> None:
+    """How it is trained."""
     train.add_argument(
         "--longest", type=knob_number("draft_length"), default=20, metavar="K",
         help="draft length whose outcome is the label (default: %(default)s)",
     )  # fmt: skip
     train.add_argument(
         "--tail", type=whole, default=6, metavar="N",
-        help="tokens behind the last kept one that are still trained on (default: %(default)s)",
+        help="tokens after the last accepted one that are still trained on (default: %(default)s)",
     )  # fmt: skip
     train.add_argument(
         "--epochs", type=count, default=3, metavar="N", help="walks through the texts (default: %(default)s)"
@@ -114,19 +141,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     train.add_argument(
         "--negative-weight", type=within(float, 0, 1e6, above=True), default=1.0, metavar="X",
-        help="of tokens that are not kept; kept ones weigh 1 (default: %(default)s)",
+        help="of rejected tokens; accepted ones weigh 1 (default: %(default)s)",
     )  # fmt: skip
     train.add_argument(
         "--seed", type=knob_number("seed"), default=1, metavar="N", help="of weights and order (default: %(default)s)"
     )
-    train.add_argument("--no-position", dest="position", action="store_false", help="ablation: no offset embedding")
-    train.add_argument(
-        "--no-probability", dest="probability", action="store_false", help="ablation: hidden states only"
-    )
+    add_switch(train, "--position", "the layer reads a token's offset in the draft; without it: an ablation", on=True)
+    add_switch(train, "--probability", "the layer reads the draft's probabilities; without them: an ablation", on=True)
 
-    evaluate = steps.add_parser(
-        "evaluate", help="figures of a layer on the held-out shards, and the settings to run it with"
-    )
+
+def _add_evaluate(evaluate: argparse.ArgumentParser) -> None:
     evaluate.add_argument(
         "--layer", type=Path, default=LAYER, metavar="FOLDER", help="as train writes it (default: %(default)s)"
     )
@@ -142,8 +166,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--longest", type=knob_number("draft_length"), default=24, metavar="K",
         help="largest draft length tried (default: %(default)s)",
     )  # fmt: skip
-    evaluate.add_argument("--choose", action="store_true", help="write the chosen settings into the layer's card")
+    add_switch(evaluate, "--choose", "write the chosen settings into the layer's card")
     evaluate.add_argument("--out", type=Path, metavar="F.json", help="also write the figures as JSON, and F.md")
+    evaluate.add_argument(
+        "--work", type=Path, default=WORK, metavar="FOLDER",
+        help="of the training's log, for the curve in the report where it is of this layer (default: %(default)s)",
+    )  # fmt: skip
 
 
 def main(args: argparse.Namespace) -> int:
@@ -153,15 +181,15 @@ def main(args: argparse.Namespace) -> int:
     name = args.pair or default_pair(args.device)
     if args.step in ("collect", "ask"):
         from explorer.training.pacer.collect import ask, collect
-        from explorer.training.pacer.sides import load_sides, on_device
+        from explorer.training.pacer.models import load_models, on_device
 
-        sides = load_sides(name, args.device, args.dtype)
-        with on_device(sides):
+        models = load_models(name, args.device, args.dtype)
+        with on_device(models):
             if args.step == "ask":
-                ask(sides, args.data, args.shards, args.out)
+                show(ask(models, args.data, args.shards, args.out), "shards")
             else:
                 settings = {"rule": args.rule, "rows": args.rows, "max_new": args.max_new_tokens, "seed": args.seed}
-                collect(sides, args.data, args.shards, settings, args.exclude)
+                show(collect(models, args.data, args.shards, settings, args.exclude), "shards")
     elif args.step == "train":
         _train(args, name)
     else:
@@ -178,12 +206,16 @@ def _train(args: argparse.Namespace, name: str) -> None:
     from explorer.engine.drafters.pacer.layer import PreVerificationLayer
     from explorer.engine.models import loading
     from explorer.engine.models.registry import find_pair
+    from explorer.training.common.drafts import read_draft
+    from explorer.training.common.progress import finish
+    from explorer.training.common.training_log import read_log
     from explorer.training.pacer.branches import recompute_states
     from explorer.training.pacer.data import read_folder
-    from explorer.training.pacer.sides import read_draft
-    from explorer.training.pacer.train import Recipe, train
+    from explorer.training.pacer.evaluate import calibrations
+    from explorer.training.pacer.report import report
+    from explorer.training.pacer.train import LayerRecipe, train
 
-    recipe = Recipe(**{field.name: getattr(args, field.name) for field in fields(Recipe)})
+    recipe = LayerRecipe(**{field.name: getattr(args, field.name) for field in fields(LayerRecipe)})
     settings, held_out, texts = read_folder(args.data, args.held_out, recipe.config)
     accelerator = Accelerator(cpu=args.device == "cpu", mixed_precision=args.precision)
     draft = read_draft(find_pair(name), loading.placement("cpu", "float32"))
@@ -194,14 +226,16 @@ def _train(args: argparse.Namespace, name: str) -> None:
     layer = PreVerificationLayer.beside(draft, recipe.seed, position=args.position, probability=args.probability)
     del draft
     stop_ids = frozenset(settings["stop_ids"])
-    metrics = train(layer, texts, held_out, stop_ids, args.work, recipe, accelerator)
+    steps = train(layer, texts, held_out, stop_ids, args.work, recipe, accelerator)
+    metrics = show(steps, "epochs") if accelerator.is_main_process else finish(steps)
     if accelerator.is_main_process:
         data = {"texts": len(texts), "rows": sum(len(text.choices) for text in texts), "seed": settings["seed"]}
         data |= {"held_out_texts": len(held_out), "max_new_tokens": settings["max_new"]}
         rule = Rule(recipe.rule, recipe.theta, recipe.window, recipe.entropy)
         pair, weights, dtype = (settings[key] for key in ("pair", "weights", "dtype"))
         save(args.out, layer, Card(pair, weights, dtype, layer.shape, rule, data, recipe.numbers, metrics, {}))
-        print(f"written to {args.out}")
+        bins = calibrations(layer.cpu(), held_out, recipe, stop_ids)
+        print(f"written to {args.out}, its report to {report(args.out, read_log(args.work), bins)}")
 
 
 def _evaluate(args: argparse.Namespace, name: str) -> None:
@@ -210,13 +244,15 @@ def _evaluate(args: argparse.Namespace, name: str) -> None:
 
     from explorer.engine.drafters.pacer.card import load, save_card
     from explorer.engine.load_pair import load_pair
+    from explorer.training.common.training_log import read_log
     from explorer.training.pacer.costs import measure_costs, read_costs
     from explorer.training.pacer.data import read_folder
-    from explorer.training.pacer.evaluate import evaluate, markdown
-    from explorer.training.pacer.train import Recipe
+    from explorer.training.pacer.evaluate import calibrations, evaluate, markdown
+    from explorer.training.pacer.report import is_log_of, report
+    from explorer.training.pacer.train import LayerRecipe
 
     layer, card = load(args.layer)
-    recipe = replace(Recipe.of(card), rule=args.rule or card.rule.rule)
+    recipe = replace(LayerRecipe.of(card), rule=args.rule or card.rule.rule)
     if args.costs:
         costs = read_costs(args.costs)
     else:
@@ -228,6 +264,10 @@ def _evaluate(args: argparse.Namespace, name: str) -> None:
     settings, held_out, _ = read_folder(args.data, args.held_out, recipe.config, training=False)
     figures, choice = evaluate(layer, held_out, recipe, frozenset(settings["stop_ids"]), costs, args.longest)
     print(markdown(figures))
+    bins = calibrations(layer, held_out, recipe, frozenset(settings["stop_ids"]))
+    log = read_log(args.work)
+    path = report(args.layer, log if is_log_of(card.metrics, log) else (), bins, figures["replayed"])
+    print(f"report: {path}", file=sys.stderr)
     if args.choose:
         save_card(args.layer, replace(card, choices=card.choices | {recipe.rule: choice}))
     if args.out:

@@ -1,1 +1,4 @@
-"""The decoding engine: pairs of real models, drafters, length policies, verification, one record per target pass."""
+"""The decoding engine. decode.py is the algorithm; a round of it drafts (drafters/), verifies (verification/) and judges.
+
+models/ holds weights and forwards, pair.py two of them over one vocabulary, open_pair.py both at work on one sequence.
+"""

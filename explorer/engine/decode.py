@@ -47,7 +47,7 @@ def decode(pair: Pair, prompt_ids: list[int], config: DecodeConfig, pool: Phrase
             emitted, stop = stops.cut(output, verified.committed(judgement))
             sequence += emitted
             output += emitted
-            policy.adapt(proposal.drafted, min(proposal.drafted, judgement.kept))
+            policy.adapt(proposal.drafted, min(proposal.drafted, judgement.accepted))
             run.collect_phrases(verified, judgement, output, len(emitted))
 
             # Roll back both caches to what is committed; the newest token is fed at the start of the next round.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from explorer.engine.models.linears import Form
 from explorer.engine.models.loading import Placement, graft, placement, read_model, read_tokenizer
 from explorer.engine.models.model import output_device
 from explorer.engine.models.registry import JUDGES, find_pair, folders_of, public_name, public_reference
-from explorer.engine.models.weights import RegistryModel, WeightsError
+from explorer.engine.models.weights import Progress, RegistryModel, WeightsError
 from explorer.engine.pair import Pair, check_same_vocabulary
 from explorer.engine.verification import judge_head
 
@@ -23,7 +22,7 @@ def load_pair(
     device: str | None = None,
     dtype: str | None = None,
     form: Form | None = None,
-    progress: Callable[[str], None] = lambda message: None,
+    progress: Progress = lambda message: None,
 ) -> Pair:
     """Load both models and the tokenizer of a pair, and what ships for it: a judge head, PACER's layers.
 
@@ -45,8 +44,8 @@ def load_pair(
     except WeightsError as error:
         for side, reference in known.sides.items():
             # Made here, so it can be made again.
-            if isinstance(reference, RegistryModel) and str(folders[side]) in str(error):
-                raise WeightsError(f"{error}: delete that folder and try again, it is made anew") from error
+            if isinstance(reference, RegistryModel) and folders[side] in error.message.values.values():
+                raise WeightsError("weights.made_anew", reason=error) from error
         raise
     if head := judge_head.find(pair.name, pair.fingerprints.get("target"), JUDGES):
         pair = pair.with_judge_head(head)

@@ -88,6 +88,6 @@ class OpenPair:
             self.drafter.close()
 
     def _show_states(self) -> None:
-        """Show the states that the target has just left behind to the drafter that asked for them."""
+        """Show the drafter the target's states of its last pass, where it asked for them."""
         if self.target.tapped is not None:
             self.drafter.observe(self.target)

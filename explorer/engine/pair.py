@@ -30,7 +30,7 @@ from explorer.engine.models.vocabulary import Vocabulary
 from explorer.engine.verification.judge_head import JudgeHead, JudgeHeadError, read_judge_head
 from explorer.errors import UserError
 from explorer.prompts import PromptError, check_prompt_text
-from explorer.trace import Message, Prompt, Provenance
+from explorer.trace import ChatTurn, Prompt, Provenance
 
 
 class PairMismatch(UserError):
@@ -145,9 +145,7 @@ class Pair:
         """The same weights with the judge head of a folder, which records then name; raises JudgeHeadError."""
         head, card = read_judge_head(folder)
         if card.width != self.target.width:
-            raise JudgeHeadError(
-                f"{folder} was made for targets of width {card.width}, this one has {self.target.width}"
-            )
+            raise JudgeHeadError("judge_head.width", folder=folder, own=card.width, wanted=self.target.width)
         named = {**self.fingerprints, "judge head": fingerprint(folder)}
         return replace(self, judge_head=head.to(self.target.device), fingerprints=named)
 
@@ -174,7 +172,7 @@ class Pair:
     def open_draft(
         self, target: Context | PackedContext, states: bool = False, alone: bool = False, branches: bool = False
     ) -> Context | PackedContext | fixed.FixedContext:
-        """Start the draft's side of a sequence that is open on the target; states: leave final hidden states behind.
+        """Start the draft's side of a sequence that is open on the target; states: keep the final hidden states of each feed.
 
         A copy of the target in fewer bits reads the target's own keys and values: nothing to prefill, and more to agree on;
         alone: it keeps its own even so. branches: several continuations will be fed at once, which fixed buffers do not take.
@@ -189,8 +187,8 @@ class Pair:
         return self.judge_head if rule in JUDGED_RULES else None
 
     def open_target(self, features: bool = False, states: bool = False) -> Context | PackedContext:
-        """Start the target's side of a sequence; features: leave the states behind that a drafting head is fed; states: the final
-        ones of each feed. Raises UnsupportedModel for final states of some families."""
+        """Start the target's side of a sequence; features: keep the states that a drafting head is fed; states: keep
+        the final ones of each feed. Raises UnsupportedModel for final states of some families."""
         return self.target.open(states, taps=self.head.taps) if features else self.target.open(states)
 
     @property
@@ -209,7 +207,7 @@ class Pair:
         check_prompt_text(text)
         if raw or not self.tokenizer.chat_template:
             return Prompt(tuple(self.tokenizer(text).input_ids), text)
-        messages = (Message("user", text),)
+        messages = (ChatTurn("user", text),)
         rendered = self.tokenizer.apply_chat_template(
             [{"role": m.role, "content": m.content} for m in messages], add_generation_prompt=True, tokenize=False
         )
@@ -219,15 +217,12 @@ class Pair:
     def check_prompt(self, prompt_ids: Sequence[int], config: DecodeConfig) -> None:
         """Raise PromptError where prompt_ids cannot be decoded under `config`."""
         if not len(prompt_ids):
-            raise PromptError("the prompt is empty: type at least one word")
+            raise PromptError("prompt.empty")
         if not all(0 <= token < self.vocab_size for token in prompt_ids):
-            raise PromptError(f"prompt ids must lie in the vocabulary, 0 to {self.vocab_size - 1}")
+            raise PromptError("prompt.ids", largest=self.vocab_size - 1)
         limit = self.context_limit
         if limit is not None and len(prompt_ids) + config.max_new_tokens > limit:
-            raise PromptError(
-                f"the prompt has {len(prompt_ids)} tokens and the budget is {config.max_new_tokens}, together more than "
-                f"the context of {limit}: shorten the prompt or lower the budget"
-            )
+            raise PromptError("prompt.too_long", tokens=len(prompt_ids), budget=config.max_new_tokens, limit=limit)
 
     def provenance(self) -> Provenance:
         """What runs here and now."""
@@ -261,7 +256,7 @@ def stop_ids_of(target: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> 
         target.config.eos_token_id,
         tokenizer.eos_token_id,
     ]
-    ids = [i for one in named for i in (one if isinstance(one, (list, tuple)) else [one])]
+    ids = [i for value in named for i in (value if isinstance(value, (list, tuple)) else [value])]
     return frozenset(i for i in ids if i is not None and i >= 0)  # some configurations say -1 for none
 
 
@@ -275,9 +270,11 @@ def check_same_vocabulary(target: PreTrainedTokenizerFast, draft: PreTrainedToke
         if ours != theirs:
             different = sorted(set(ours.items()) ^ set(theirs.items()), key=str)[:3]
             raise PairMismatch(
-                f"the draft's vocabulary is not the target's: {len(ours)} and {len(theirs)} {what}, for example "
-                f"{', '.join(f'{key!r}: {value!r}' for key, value in different)}. A pair needs one tokenizer; to have the "
-                "draft's text tokenised again for the target, name the pair TARGET,DRAFT,cross-tokenizer"
+                "pair.other_vocabulary",
+                ours=len(ours),
+                theirs=len(theirs),
+                what=what,
+                examples=", ".join(f"{key!r}: {value!r}" for key, value in different),
             )
 
 

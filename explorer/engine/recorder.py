@@ -24,6 +24,7 @@ class Recorder:
         self.rounds: list[Round] = []
 
     def add(self, round_: Round) -> None:
+        """Append the next round, as decode yields it."""
         if not self.rounds:
             self._provenance = self._current_provenance()  # where a GPU is lent, its name is known only now
         self.rounds.append(round_)

@@ -22,6 +22,7 @@ class Sampler:
 
     @property
     def greedy(self) -> bool:
+        """Whether every choice is the likeliest token."""
         return self.temperature == 0
 
     def distribution(self, logits: torch.Tensor) -> torch.Tensor:

@@ -20,7 +20,7 @@ class RoundClock:
         self._spent: dict[str, float] = {}  # seconds by phase, of the round in progress
 
     def resume(self) -> None:
-        """What passed since the last border counts for no phase: nobody asked for a round meanwhile."""
+        """What passed since the last border counts for no phase: no round was in progress."""
         self._lap()
 
     def count(self, phase: str, **parts: float) -> None:

@@ -54,7 +54,7 @@ _NEUTRAL = {knob.name: knob.default for knob in knobs() if knob.name in RULE_KNO
 
 
 @dataclass(frozen=True, slots=True)
-class _Branch:
+class _SharedText:
     """A text that some settings have come to, with the rounds that led there as (drafted, accepted) tokens."""
 
     sequence: list[int]
@@ -71,7 +71,7 @@ def _walk(pair: Pair, prompt_ids: list[int], configs: Sequence[DecodeConfig], me
     run = OpenPair(pair, config)
     try:
         run.prefill(prompt_ids[:-1])
-        pending = [_Branch(list(prompt_ids), (), members)]
+        pending = [_SharedText(list(prompt_ids), (), members)]
         while pending:
             branch = pending.pop()
             run.roll_back(len(branch.sequence) - 1)
@@ -99,6 +99,6 @@ def _walk(pair: Pair, prompt_ids: list[int], configs: Sequence[DecodeConfig], me
                     going_on.setdefault(emitted, []).extend(alike)
             for emitted in sorted(going_on, key=len):  # the last one is taken first: the branch that accepts most
                 history = (*branch.history, (len(proposal.draft), len(emitted) - 1))
-                pending.append(_Branch([*branch.sequence, *emitted], history, going_on[emitted]))
+                pending.append(_SharedText([*branch.sequence, *emitted], history, going_on[emitted]))
     finally:
         run.close()

@@ -13,6 +13,7 @@ from explorer.analysis.markdown import markdown_table
 from explorer.analysis.metrics import first_divergence
 from explorer.analysis.spreadsheet import csv_table
 from explorer.config import DecodeConfig
+from explorer.messages import Message
 from explorer.sweep.cost import RoundTimes
 from explorer.sweep.record import Run, Sweep
 
@@ -160,15 +161,19 @@ class Limit:
     nats: float = 0.10  # mean target log-probability per token below plain greedy's, at most
     lost: int = 0  # right answers lost, at most
 
-    def reasons(self, point: Point) -> tuple[str, ...]:
+    def reasons(self, point: Point) -> tuple[Message, ...]:
         """Why the point lies outside; empty where it lies inside."""
         reasons = []
         if point.fidelity < -self.nats:
-            reasons.append(f"{-point.fidelity:.3f} nats per token below plain greedy, more than {self.nats:g}")
+            values = {"nats": f"{-point.fidelity:.3f}", "limit": f"{self.nats:g}"}
+            reasons.append(Message("choice.below_limit", values))
         if point.lost > self.lost:
-            reasons.append(
-                f"{_answers(point.lost)} lost of {point.right + point.lost - point.gained}, more than {self.lost}"
-            )
+            values = {
+                "answers": _answers(point.lost),
+                "all": point.right + point.lost - point.gained,
+                "limit": self.lost,
+            }
+            reasons.append(Message("choice.answers_lost", values))
         return tuple(reasons)
 
 
@@ -177,8 +182,8 @@ class Recommendation:
     """The point to choose, why, and what the limit refused."""
 
     point: Point
-    reasons: tuple[str, ...]
-    refused: tuple[tuple[Point, tuple[str, ...]], ...]  # points that would be faster, fastest first, with why not
+    reasons: tuple[Message, ...]
+    refused: tuple[tuple[Point, tuple[Message, ...]], ...]  # points that would be faster, fastest first, with why not
 
 
 def recommend(points: Sequence[Point], limit: Limit = Limit()) -> Recommendation:  # noqa: B008 - frozen
@@ -194,24 +199,24 @@ def recommend(points: Sequence[Point], limit: Limit = Limit()) -> Recommendation
     if best > safe.tokens_per_second * (1 + LEVEL):
         level = [point for point in inside if point.tokens_per_second >= best * (1 - LEVEL)]
         chosen = max(level, key=lambda one: (one.same_ids, -one.loosened, one.config.theta, one.config.window))
+        fastest = {"inside": len(inside), "all": len(loose), "level": len(level), "share": f"{LEVEL:.0%}"}
+        speed = {
+            "speed": f"{chosen.tokens_per_second:.1f}",
+            "times": f"{chosen.times_plain:.2f}",
+            "more": f"{chosen.tokens_per_second / safe.tokens_per_second:.2f}",
+            "name": _name(safe),
+        }
+        cost = {"nats": f"{chosen.fidelity:+.3f}", "answers": _answers(chosen.lost), "gained": chosen.gained}
+        cost |= {"all": chosen.checkable, "same": chosen.same_ids, "prompts": chosen.prompts}
         reasons = [
-            f"fastest of {len(inside)} of {len(loose)} points inside the limit"
-            + (
-                f"; of {len(level)} within {LEVEL:.0%} of the best speed the one that changes least"
-                if len(level) > 1
-                else ""
-            ),
-            f"modelled {chosen.tokens_per_second:.1f} tokens/s: {chosen.times_plain:.2f} times plain greedy, "
-            f"{chosen.tokens_per_second / safe.tokens_per_second:.2f} times the fastest that changes no text ({safe.name})",
-            f"{chosen.fidelity:+.3f} nats per token against plain greedy; {_answers(chosen.lost)} lost, {chosen.gained} gained, "
-            f"of {chosen.checkable} that can be checked; the same ids on {chosen.same_ids} of {chosen.prompts} prompts",
+            Message("choice.fastest_of_level" if len(level) > 1 else "choice.fastest", fastest),
+            Message("choice.speed", speed),
+            Message("choice.cost", cost),
         ]
     else:
         chosen = safe
-        reasons = [
-            f"no point of the loose rule inside the limit ({len(inside)} of {len(loose)}) is modelled more than {LEVEL:.0%} "
-            f"faster than {safe.name}, which changes no text"
-        ]
+        none = {"inside": len(inside), "all": len(loose), "share": f"{LEVEL:.0%}", "name": _name(safe)}
+        reasons = [Message("choice.none_faster", none)]
     faster = sorted(
         (point for point in loose if point.tokens_per_second > chosen.tokens_per_second and limit.reasons(point)),
         key=lambda one: -one.tokens_per_second,
@@ -219,8 +224,13 @@ def recommend(points: Sequence[Point], limit: Limit = Limit()) -> Recommendation
     return Recommendation(chosen, tuple(reasons), tuple((point, limit.reasons(point)) for point in faster))
 
 
-def _answers(count: int) -> str:
-    return f"{count} right answer{'' if count == 1 else 's'}"
+def _name(point: Point) -> Message | str:
+    """The name of a reference; that of plain greedy in any language."""
+    return Message("choice.plain") if point.config.rule == "autoregressive" else point.name
+
+
+def _answers(count: int) -> Message:
+    return Message("choice.answer" if count == 1 else "choice.answers", {"count": count})
 
 
 # Tables -------------------------------------------------------------------------------------------------------------

@@ -35,7 +35,7 @@ class Run:
 
     def __post_init__(self) -> None:
         if not (self.points and self.ids and self.drafted and len(self.loosened) <= self.kept <= sum(self.drafted)):
-            raise SchemaError("a run needs points, ids and rounds, and can keep no more than it drafted")
+            raise SchemaError("sweep.record_run")
 
     @property
     def passes(self) -> int:
@@ -68,7 +68,7 @@ class PromptRuns:
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredPoint:
     """One point run again for real over the same prompts, one after the other."""
 
     point: int
@@ -113,21 +113,21 @@ class Sweep:
     points: tuple[DecodeConfig, ...]
     prompts: tuple[PromptRuns, ...]
     partial: bool = False  # stopped before the last prompt
-    measured: tuple[Measured, ...] = ()
+    measured: tuple[MeasuredPoint, ...] = ()
     schema: int = SCHEMA_VERSION
 
     def __post_init__(self) -> None:
         if self.schema != SCHEMA_VERSION:
-            raise SchemaError(f"schema version {self.schema}, this reader knows {SCHEMA_VERSION}")
+            raise SchemaError("sweep.record_version", version=self.schema, known=SCHEMA_VERSION)
         if [point.rule for point in self.points[:1]] != ["autoregressive"]:
-            raise SchemaError("the first point must be plain greedy")
+            raise SchemaError("sweep.record_first")
         everyone = list(range(len(self.points)))
         for place, prompt in enumerate(self.prompts):
             if sorted(point for run in prompt.runs for point in run.points) != everyone:
-                raise SchemaError(f"prompts[{place}]: every point must have one run")
+                raise SchemaError("sweep.record_points", place=place)
         passes = [one for prompt in self.prompts for one in prompt.passes]
         if any(not 0 <= point < len(everyone) for one in (*passes, *self.measured) for point in _points(one)):
-            raise SchemaError("an index of a point lies outside the points")
+            raise SchemaError("sweep.record_index")
 
     @property
     def swept(self) -> tuple[int, ...]:
@@ -161,11 +161,11 @@ class Sweep:
         """Read a sweep as hostile input; raises SchemaError, OSError."""
         size = Path(path).stat().st_size
         if size > MAX_FILE_BYTES:
-            raise SchemaError(f"the file has {size:,} bytes, a sweep at most {MAX_FILE_BYTES:,}")
+            raise SchemaError("sweep.record_bytes", size=f"{size:,}", limit=f"{MAX_FILE_BYTES:,}")
         return read(cls, parse_json(Path(path).read_bytes()))
 
 
-def _points(one: Pass | Measured) -> tuple[int, ...]:
+def _points(one: Pass | MeasuredPoint) -> tuple[int, ...]:
     return one.points if isinstance(one, Pass) else (one.point,)
 
 

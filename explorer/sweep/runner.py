@@ -15,7 +15,7 @@ from explorer.engine.recorder import Recorder, plain
 from explorer.errors import UserError
 from explorer.prompts import HELD_OUT, PromptItem, read_prompts
 from explorer.sweep.grid import decode_grid
-from explorer.sweep.record import Measured, Pass, PromptRuns, Run, Sweep, run_of
+from explorer.sweep.record import MeasuredPoint, Pass, PromptRuns, Run, Sweep, run_of
 from explorer.trace import Prompt, Round, Seconds
 
 WARM = 16  # tokens
@@ -56,15 +56,12 @@ def tasks(pair: Pair, items: Sequence[PromptItem], points: Sequence[DecodeConfig
     ready = []
     for index, item in enumerate(items):
         if item.prompt in held_out:
-            raise UserError(
-                f"prompt {index + 1} is a held-out one: those are for measuring, nothing may be tuned on them. "
-                "Take others, like examples/checkable.jsonl"
-            )
+            raise UserError("sweep.held_out", number=index + 1)
         try:
             prompt = pair.encode(item.prompt, points[0].raw_prompt)
             pair.check_prompt(prompt.ids, points[0])
         except UserError as error:
-            raise UserError(f"prompt {index + 1}: {error}") from None
+            raise UserError("sweep.prompt", number=index + 1, reason=error) from None
         ready.append(Task(index, item, prompt))
     return tuple(ready)
 
@@ -107,14 +104,14 @@ def _runs(pair: Pair, task: Task, points: Sequence[DecodeConfig], rounds: Sequen
 
 def run_again(
     pair: Pair, todo: Sequence[Task], sweep: Sweep, points: Sequence[int]
-) -> Iterator[tuple[Measured, ...] | None]:
+) -> Iterator[tuple[MeasuredPoint, ...] | None]:
     """Run points over the swept prompts as separate runs, for measured speeds: None after every round, then the results.
 
     All points take a prompt before the next one, so that a machine whose speed drifts slows them alike.
     """
     known = {prompt.index: prompt for prompt in sweep.prompts}
     mine = [task for task in todo if task.index in known]
-    measured = [Measured(point, 0, 0, len(mine), Seconds()) for point in points]
+    measured = [MeasuredPoint(point, 0, 0, len(mine), Seconds()) for point in points]
     for task in mine:
         for place, one in enumerate(measured):
             rounds = []

@@ -1,4 +1,4 @@
-"""A sweep as a growing text of JSON lines, as `lines.py` has it for a run: what explorer/ui/web/tune/tune.js reads. Pure: knows no page.
+"""A sweep as a growing text of JSON lines, as explorer/wire.py has it for a run: what explorer/ui/web/tune/tune.js reads. Pure: knows no page.
 
 header   sweep (an id), pair's title, tokens (budget), measure, thetas, windows, lengths, limit [nats, lost],
          points [{name, settings (DecodeConfig by name)}], prompts [{prompt, kind, checkable}]
@@ -13,7 +13,7 @@ end      end (done or stopped), prompts through, device, dtype, date
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -22,7 +22,7 @@ from explorer.analysis.metrics import first_divergence
 from explorer.config import DecodeConfig
 from explorer.prompts import PromptItem
 from explorer.sweep.points import FIGURES, Limit, Point, name_of, recommend, round_times
-from explorer.sweep.record import Measured, PromptRuns, Sweep
+from explorer.sweep.record import MeasuredPoint, PromptRuns, Sweep
 from explorer.wire import line
 
 
@@ -76,21 +76,23 @@ def done(sweep: Sweep, points: Sequence[Point]) -> str:
     )
 
 
-def choice(points: Sequence[Point], limit: Limit, told: Callable[[str], str] = str) -> str:
-    """The recommended point under a limit, why, and what the limit refused. told: puts a reason into the reader's language."""
+def choice(points: Sequence[Point], limit: Limit, language: str = "en") -> str:
+    """The recommended point under a limit, why, and what the limit refused, in the reader's language."""
     found = recommend(points, limit)
     return line(
         {
             "choice": found.point.index,
-            "reasons": [told(reason) for reason in found.reasons],
-            "refused": [[point.index, [told(reason) for reason in reasons]] for point, reasons in found.refused],
+            "reasons": [reason.text(language) for reason in found.reasons],
+            "refused": [
+                [point.index, [reason.text(language) for reason in reasons]] for point, reasons in found.refused
+            ],
             "outside": [point.index for point in points if point.config.rule == "fly" and limit.reasons(point)],
             "limit": [limit.nats, limit.lost],
         }
     )
 
 
-def measured(one: Measured, plain: Measured, points: Sequence[Point]) -> str:
+def measured(one: MeasuredPoint, plain: MeasuredPoint, points: Sequence[Point]) -> str:
     """A point run again for real, beside plain greedy measured with it and what the sweep modelled."""
     return line(
         {

@@ -1,1 +1,1 @@
-"""The page: layout, the run view and its encoding, callbacks. No decoding logic; nothing below imports gradio."""
+"""The page: a folder for each tab, its texts in catalogue/, its scripts and styles in web/. Nothing else imports gradio."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import closing
@@ -10,6 +11,7 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, TypeVar
 
 from explorer.config import DecodeConfig
+from explorer.messages import Message
 from explorer.trace import Baseline, Prompt, Provenance, Round
 
 if TYPE_CHECKING:
@@ -17,10 +19,10 @@ if TYPE_CHECKING:
     from explorer.engine.pair import Pair
     from explorer.engine.recorder import Recorder
     from explorer.prompts import PromptItem
-    from explorer.sweep.record import Measured, PromptRuns, Sweep
+    from explorer.sweep.record import MeasuredPoint, PromptRuns, Sweep
 
 Result = TypeVar("Result")
-WARM = 12  # tokens
+WARM_UP_TOKENS = 12  # tokens
 HEARTBEAT = 0.05  # seconds between chances to show something, or to stop, while a step runs
 
 
@@ -31,7 +33,7 @@ class Backend:
     """
 
     takes_typed_pairs = True  # whether a visitor may name a pair that is not in the list
-    loan_seconds: int | None = None  # for how long a sweep has a GPU, where one is lent
+    sweep_gpu_seconds: int | None = None  # for how long a sweep has a GPU, where one is lent
 
     def __init__(self):
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="models")
@@ -44,9 +46,9 @@ class Backend:
 
         return known_pairs()
 
-    def load(self, name: str) -> Generator[str, None, Pair]:
+    def load(self, name: str) -> Generator[Message | str, None, Pair]:
         """Load a known pair, yielding messages of progress (often empty: a chance to stop); returns the pair."""
-        messages: SimpleQueue[str] = SimpleQueue()
+        messages: SimpleQueue[Message] = SimpleQueue()
         return (yield from _wait(self._worker.submit(self._load, name, messages.put), messages))
 
     def recorder(self, pair: Pair, prompt: Prompt, config: DecodeConfig) -> Recorder:
@@ -73,10 +75,10 @@ class Backend:
 
         return self._stepwise(in_turn([decode(pair, list(prompt.ids), config) for config in configs]))
 
-    def warm(self, pair: Pair, prompt: Prompt, configs: Sequence[DecodeConfig]) -> Iterator[None]:
-        """A few tokens under all settings in turn, for nobody: the first rounds of a process, and of buffers that several runs
-        need at once, are slow, and would be taken for measured times."""
-        short = [replace(config, max_new_tokens=min(WARM, config.max_new_tokens)) for config in configs]
+    def warm_up(self, pair: Pair, prompt: Prompt, configs: Sequence[DecodeConfig]) -> Iterator[None]:
+        """Decode a few tokens under all settings in turn and drop them. The first rounds of a process are slow, as are those on buffers
+        that several runs need at once; without this they would be taken for measured times."""
+        short = [replace(config, max_new_tokens=min(WARM_UP_TOKENS, config.max_new_tokens)) for config in configs]
         with closing(self.decode_in_turn(pair, prompt, short)) as rounds:
             for _ in rounds:
                 yield None
@@ -95,7 +97,9 @@ class Backend:
         """What each prompt came to under all points; between them the number of target passes so far, or None while one is made."""
         return self._stepwise(self.sweep_steps(pair, items, points))
 
-    def measure(self, pair: Pair, sweep: Sweep, points: Sequence[int]) -> Iterator[tuple[Measured, ...] | int | None]:
+    def measure(
+        self, pair: Pair, sweep: Sweep, points: Sequence[int]
+    ) -> Iterator[tuple[MeasuredPoint, ...] | int | None]:
         """Run points of a sweep over its prompts again: rounds so far, None while one is made, at the end what was measured."""
         return self._stepwise(self.measure_steps(pair, sweep, points))
 
@@ -107,20 +111,20 @@ class Backend:
         from explorer.sweep.runner import sweep_prompts, tasks
 
         passes = 0
-        for one in sweep_prompts(pair, tasks(pair, items, points), points):
-            passes += one is None
-            yield one or passes
+        for prompt_runs in sweep_prompts(pair, tasks(pair, items, points), points):
+            passes += prompt_runs is None
+            yield prompt_runs or passes
 
     @staticmethod
-    def measure_steps(pair: Pair, sweep: Sweep, points: Sequence[int]) -> Generator[tuple[Measured, ...] | int]:
+    def measure_steps(pair: Pair, sweep: Sweep, points: Sequence[int]) -> Generator[tuple[MeasuredPoint, ...] | int]:
         """As `measure`, on the calling thread."""
         from explorer.sweep.runner import run_again, tasks
 
         rounds = 0
         todo = tasks(pair, [prompt.item for prompt in sweep.prompts], sweep.points)
-        for one in run_again(pair, todo, sweep, points):
-            rounds += one is None
-            yield one or rounds
+        for measured in run_again(pair, todo, sweep, points):
+            rounds += measured is None
+            yield measured or rounds
 
     def baseline(self, pair: Pair, prompt: Prompt, config: DecodeConfig) -> Generator[str, None, Baseline]:
         """Plain greedy decoding of the same prompt, yielding chances to stop."""
@@ -148,21 +152,29 @@ class Backend:
                     return
                 yield result
         finally:
-            self._worker.submit(steps.close)  # behind the step that may still be running
+            self._worker.submit(steps.close)  # after the step that may still be running
 
-    def _load(self, name: str, progress: Callable[[str], None]) -> Pair:
+    def _load(self, name: str, progress: Callable[[Message], None]) -> Pair:
         if self._pair is None or self._name != name:
             from explorer.engine.load_pair import load_pair
 
             self._pair = None
+            gc.collect()  # steps recorded on buffers refer to them and they to the weights: only a collection frees such circles
             self._pair, self._name = load_pair(name, progress=progress), name
             for card in self._pair.cards.values():
                 if warning := card.warning(self._pair.fingerprints):
-                    progress(f"Warning: {warning}.")
+                    progress(Message("progress.warning", {"reason": warning}))
         return self._pair
 
 
-def _wait(future: Future[Result], messages: SimpleQueue[str] | None = None) -> Generator[str, None, Result]:
+def ready_pairs(backend: Backend) -> tuple[str, ...]:
+    """Names of the pairs that a run can use at once, or after a download it makes by itself."""
+    return tuple(pair.name for pair in backend.pairs() if pair.is_ready)
+
+
+def _wait(
+    future: Future[Result], messages: SimpleQueue[Message] | None = None
+) -> Generator[Message | str, None, Result]:
     """Wait for a step on the models' thread; a step that nobody waits for any more is left out if it has not begun."""
     messages = messages or SimpleQueue()
     try:

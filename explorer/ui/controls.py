@@ -1,4 +1,4 @@
-"""From the table of knobs to controls and back: a knob added to DecodeConfig appears on the page by itself."""
+"""From the table of knobs to controls: a knob added to DecodeConfig appears on the page by itself."""
 
 from __future__ import annotations
 
@@ -8,11 +8,9 @@ from typing import Any
 
 import gradio as gr
 
-from explorer.config import PRESETS, RULE_KNOBS, ConfigError, DecodeConfig, Knob
-from explorer.ui import rail
-from explorer.ui.catalogue import en as texts
-from explorer.ui.languages import say
-from explorer.ui.scripts import CHOICE_LABELS, page_knobs
+from explorer.config import PRESETS, RULE_KNOBS, Knob
+from explorer.ui import knob_styles
+from explorer.ui.languages import localized
 
 # Knobs that most visitors never turn: sampling, and the finer points of drafting.
 ADVANCED = (
@@ -39,14 +37,13 @@ def group_of(knob: Knob) -> str:
 
 def heading(text: str, knob: Knob | None = None) -> gr.HTML:
     """A heading between groups of controls; knob: the first of its group, with which it comes and goes."""
-    return gr.HTML(f"<h3>{text}</h3>", elem_classes=["rail-head", *(rail.classes(knob) if knob else [])])
+    return gr.HTML(f"<h3>{text}</h3>", elem_classes=["rail-head", *(knob_styles.classes(knob) if knob else [])])
 
 
 @dataclass(frozen=True)
-class Explore:
+class ExploreControls:
     """The controls of the Explore tab that other tabs read or set."""
 
-    session: gr.State
     prompt: gr.Textbox
     pair: gr.Dropdown
     controls: dict[str, gr.components.Component]  # by knob
@@ -67,17 +64,16 @@ def control(knob: Knob, value: Any = None, prefix: str = "knob") -> gr.component
 
 def _control(knob: Knob, value: Any, elem_id: str) -> gr.components.Component:
     common = {
-        "label": say(f"{knob.name}.title"),
-        "info": say(f"{knob.name}.info"),
+        "label": localized(f"knob.{knob.name}.title"),
+        "info": localized(f"knob.{knob.name}.info"),
         "value": value,
         "elem_id": elem_id,
-        "elem_classes": rail.classes(knob),
+        "elem_classes": knob_styles.classes(knob),
     }
     if knob.kind is bool:
         return gr.Checkbox(**common)
     if knob.choices:
-        table = CHOICE_LABELS.get(knob.name)
-        labels = [say(f"{table}.{choice}") if table else choice for choice in knob.choices]
+        labels = [localized(f"choice.{knob.name}.{choice}") for choice in knob.choices]
         return gr.Radio(list(zip(labels, knob.choices)), **common)
     if (knob.high - knob.low) / knob.step > 10_000:  # too fine for a slider
         return gr.Number(minimum=knob.low, maximum=knob.high, step=knob.step, **common)
@@ -87,9 +83,9 @@ def _control(knob: Knob, value: Any, elem_id: str) -> gr.components.Component:
 def prompt_control(value: str, elem_id: str) -> gr.Textbox:
     """The field for a prompt."""
     return gr.Textbox(
-        label=say("PROMPT_LABEL"),
+        label=localized("page.prompt"),
         value=value,
-        placeholder=say("PROMPT_PLACEHOLDER"),
+        placeholder=localized("page.prompt_placeholder"),
         lines=2,
         max_lines=8,
         elem_id=elem_id,
@@ -100,34 +96,22 @@ def prompt_control(value: str, elem_id: str) -> gr.Textbox:
 def pair_control(pairs: Sequence[Any], elem_id: str) -> gr.Dropdown:
     """The choice of a known pair, the first one chosen."""
     choices = [(pair_label(pair), pair.name) for pair in pairs]
-    return gr.Dropdown(choices, value=pairs[0].name, label=say("PAIR_LABEL"), elem_id=elem_id)
+    return gr.Dropdown(choices, value=pairs[0].name, label=localized("page.pair"), elem_id=elem_id)
 
 
 def preset_control(value: str, elem_id: str) -> gr.Dropdown:
     """The choice of a preset of FLy; value: its name, "" where the settings are none's."""
-    choices = [(say(f"preset.{name}"), name) for name in PRESETS] + [(say("PRESET_CUSTOM"), "")]
-    return gr.Dropdown(choices, value=value, label=say("PRESET_LABEL"), elem_id=elem_id, elem_classes=rail.of_preset())
-
-
-def config_of(values: dict[str, Any]) -> DecodeConfig:
-    """The settings that controls hold, by knob name; raises ConfigError with the knob's name and range."""
-    settings = {}
-    for knob in page_knobs():
-        value = values[knob.name]
-        if value is None:
-            raise ConfigError(texts.MISSING_INPUT.format(label=knob.label, range=knob.range_text))
-        # A browser knows one kind of number.
-        if knob.kind is int and isinstance(value, float) and value.is_integer():
-            value = int(value)
-        settings[knob.name] = value
-    return DecodeConfig(**settings)
+    choices = [(localized(f"preset.{name}"), name) for name in PRESETS] + [(localized("page.preset_custom"), "")]
+    return gr.Dropdown(
+        choices, value=value, label=localized("page.preset"), elem_id=elem_id, elem_classes=knob_styles.of_preset()
+    )
 
 
 def pair_label(pair: Any) -> str:
     """A known pair as a choice: its title, and what it takes to have it where it is not here."""
     if pair.is_here:
         return pair.title
-    parts = [say("PAIR_FETCHED" if pair.is_embedded else "PAIR_MISSING")]
+    parts = [localized("page.pair_fetched" if pair.is_embedded else "page.pair_missing")]
     if pair.download_gb is not None:
         parts.append(f"{pair.download_gb:g} GB")
     if not pair.is_embedded:

@@ -1,4 +1,4 @@
-"""What is kept of a run as files: its rounds as CSV, and one page that needs no server. Pure; twin of explorer/ui/web/saved/export.js.
+"""A run as files: its rounds as CSV, and one page that needs no server. Pure; twin of explorer/ui/web/twins/exports.js.
 
 The page holds the same scripts and styles as the app and the text of the run as data. A strict Content-Security-Policy lets
 nothing in it but our own script run, and nothing be fetched.
@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from explorer.analysis.spreadsheet import csv_table
 from explorer.pieces import pieces_of
 from explorer.trace import Round, Trace
-from explorer.ui.catalogue import en as texts
-from explorer.ui.recordings import run_text, title_of
+from explorer.ui.catalogue import en
+from explorer.ui.run_text import run_text, title_of
 from explorer.ui.scripts import function, source, styles
 from explorer.wire import PHASES, question, short
 
@@ -30,7 +30,7 @@ _UNSAFE = str.maketrans({"<": "\\u003c", "\u2028": "\\u2028", "\u2029": "\\u2029
 
 
 def rounds_csv(trace: Trace) -> str:
-    """One row per target pass: what was drafted and kept, the entropies at the cut, the text, the measured seconds."""
+    """One row per target pass: what was drafted and accepted, the entropies at the cut, the text, the measured seconds."""
     stops = frozenset(trace.stop_ids)
     tokens = [b"" if token in stops else trace.vocabulary[token] for token in trace.output_ids]
     added = iter([piece.text for piece in pieces_of([*tokens, b""])])
@@ -44,7 +44,7 @@ def _row(number: int, round_: Round, added: Iterator[str]) -> list[str | int | f
         number,
         len(round_.drafted),
         round_.verified,
-        round_.kept,
+        round_.accepted,
         len(round_.emitted),
         " ".join(round_.verdicts),
         round_.last,
@@ -62,7 +62,7 @@ def page(trace: Trace, title: str | None = None, nonce: str | None = None) -> st
     prompt = " ".join(question(trace.prompt).split())
     values = {
         "language": "en",
-        "title": html.escape(f"{prompt[:TITLE_LENGTH]} · {texts.TITLE}"),
+        "title": html.escape(f"{prompt[:TITLE_LENGTH]} · {en.page.LABELS['title']}"),
         "nonce": nonce or secrets.token_hex(16),
         "styles": styles(),
         "script": function(),

@@ -1,99 +1,65 @@
-"""The page's own texts by language, for Gradio: `say(key)` is a text that the visitor's browser chooses.
+"""The texts of Gradio's parts: `localized(key)` is one that the visitor's browser chooses, by gr.I18n.
 
-English texts are the constants of texts.py and the table of knobs, said once there; another language is a file beside
-texts.py with the same keys.
+They are the catalogue's (explorer/ui/catalogue), by dotted keys such as `tune.run` or `choice.rule.fly`.
 """
 
 from __future__ import annotations
 
-import json
-from functools import cache
-from pathlib import Path
+from types import ModuleType
 
 import gradio as gr
 from gradio.context import LocalContext
+from gradio.i18n import I18nData
 
-from explorer.config import PRESETS
-from explorer.ui.catalogue import en as texts
-from explorer.ui.catalogue import ko as texts_ko
-from explorer.ui.scripts import page_knobs
+from explorer.ui.catalogue import TEXTS
+from explorer.ui.page_knobs import page_knobs
 
-EXAMPLES = Path(__file__).parents[2] / "examples" / "prompts.jsonl"
-TABLES = (
-    "RULE_LABELS",
-    "DRAFTER_LABELS",
-    "ENTROPY_LABELS",
-    "LENGTH_LABELS",
-    "STATISTIC_LABELS",
-    "SCHEDULE_LABELS",
-    "UNITS",
-    "GROUPS",
-    "TUNE_SOURCES",
-)
-CONSTANTS = (
-    "TITLE", "LEAD", "LEAD_MARKS", "NEWCOMER", "PROMPT_LABEL", "PROMPT_PLACEHOLDER", "EXAMPLES_LABEL", "RECORDINGS_LABEL", "OWN_RUN", "OWN_FILE", "RUN", "STOP", "DOWNLOAD",
-    "THEME_TOGGLE", "CHARTS_LABEL", "SETTINGS", "ADVANCED", "PAIR_LABEL", "PAIR_INFO", "PAIR_FETCHED", "PAIR_MISSING",
-    "PRESET_LABEL", "PRESET_CUSTOM", "BASELINE_LABEL", "BASELINE_INFO", "WARM_WAITING", "WARM_LOADING",
-    "WARM_READY", "WARM_FAILED", "EXPLORE", "COMPARE", "COMPARE_LEAD", "COMPARE_RUN", "COMPARE_ADOPT", "COMPARE_MORE", "TUNE", "TUNE_LEAD", "TUNE_LOAN",
-    "TUNE_PROMPTS", "TUNE_COUNT", "TUNE_OWN", "TUNE_OWN_INFO", "TUNE_FILE", "TUNE_THETAS", "TUNE_WINDOWS", "TUNE_LENGTHS",
-    "TUNE_LIST_INFO", "TUNE_BUDGET", "TUNE_MORE", "TUNE_RUN", "TUNE_CANCEL", "TUNE_LIMIT", "TUNE_NATS", "TUNE_NATS_INFO",
-    "TUNE_LOST", "TUNE_CSV", "TUNE_JSON",
-   
-    "LEARN", "LEARN_LEAD", "LEARN_NONE",
-)  # fmt: skip
+AREAS = ("page", "explore", "compare", "tune", "lesson")  # of whose modules Gradio shows LABELS
 
 
-def english() -> dict[str, str]:
-    """All texts of Gradio's parts that do not change while the page is open, by key."""
-    found = {name: getattr(texts, name) for name in CONSTANTS}
-    found |= {f"{table}.{key}": text for table in TABLES for key, text in getattr(texts, table).items()}
-    found |= {f"preset.{name}": preset.label for name, preset in PRESETS.items()}
-    for knob in page_knobs():
-        found[f"{knob.name}.label"] = texts.SIGNED.get(knob.name, knob.label)
-        found |= {f"{knob.name}.{choice}": line for choice, line in knob.choice_help.items()} or {
-            f"{knob.name}.help": knob.help
-        }
-    found |= {f"example.{example['kind']}": example["label"] for example in examples()}
-    return composed(found)
+def gradio_texts(texts: ModuleType) -> dict[str, str]:
+    """All texts of Gradio's parts that do not change while the page is open, by key. texts: the catalogue of one language."""
+    knobs = texts.knobs
+    tables = {area: getattr(texts, area).LABELS for area in AREAS} | {
+        "group": knobs.GROUPS,
+        "preset": knobs.PRESETS,
+        "example": texts.explore.EXAMPLES,
+        "source": texts.tune.SOURCES,
+        "run": run_kinds(knobs),
+        **{f"choice.{knob}": labels for knob, labels in knobs.CHOICES.items()},
+        **_knob_texts(knobs),
+    }
+    return {f"{name}.{key}": text for name, table in tables.items() for key, text in table.items()}
 
 
-def composed(found: dict[str, str]) -> dict[str, str]:
-    """The texts of one language with those that are made of them: what stands over and under a knob, and kinds of runs."""
-    return found | _knob_texts(found) | run_kinds(found)
-
-
-def _knob_texts(labels: dict[str, str]) -> dict[str, str]:
+def _knob_texts(knobs: ModuleType) -> dict[str, dict[str, str]]:
     """By knob its title, which is its label with its unit, and its info.
 
     Gradio takes one text for the info, so the lines of all choices stand in it, each as `strong` by the only markup an info may
-    have; rail.styles() shows the one of the chosen.
+    have; knob_styles shows the one of the chosen.
     """
     made = {}
     for knob in page_knobs():
-        label = labels[f"{knob.name}.label"]
-        made[f"{knob.name}.title"] = f"{label} ({labels[f'UNITS.{knob.unit}']})" if knob.unit else label
-        lines = [f"**{labels[f'{knob.name}.{choice}']}**" for choice in knob.choice_help]
-        made[f"{knob.name}.info"] = " ".join(lines) or labels[f"{knob.name}.help"]
+        label, info = knobs.LABELS[knob.name], knobs.HELP[knob.name]
+        made[f"knob.{knob.name}"] = {
+            "title": f"{label} ({knobs.UNITS[knob.unit]})" if knob.unit else label,
+            "info": info if isinstance(info, str) else " ".join(f"**{info[choice]}**" for choice in knob.choice_help),
+        }
     return made
 
 
-def run_kinds(labels: dict[str, str]) -> dict[str, str]:
+def run_kinds(knobs: ModuleType) -> dict[str, str]:
     """What kind of run a recorded one is, by rule and length policy, from the labels of both."""
-    rules, policies = (next(knob.choices for knob in page_knobs() if knob.name == name) for name in ("rule", "length"))
-    kinds = {(rule, policy): [labels[f"RULE_LABELS.{rule}"]] for rule in rules for policy in policies}
-    for (rule, policy), parts in kinds.items():
-        if rule != "autoregressive":  # which drafts nothing
-            parts.append(labels[f"LENGTH_LABELS.{policy}"])
-    return {f"run.{rule}.{policy}": " + ".join(parts) for (rule, policy), parts in kinds.items()}
+    rules, policies = knobs.CHOICES["rule"], knobs.CHOICES["length"]
+    # The target alone drafts nothing, so no policy is named.
+    return {
+        f"{rule}.{policy}": label if rule == "autoregressive" else f"{label} + {policy_label}"
+        for rule, label in rules.items()
+        for policy, policy_label in policies.items()
+    }
 
 
-@cache
-def examples() -> tuple[dict[str, str], ...]:
-    """The example prompts: kind, label, prompt."""
-    return tuple(json.loads(text) for text in EXAMPLES.read_text(encoding="utf-8").splitlines() if text.strip())
-
-
-def language() -> str:
+def visitors_language() -> str:
     """`ko` or `en`: what the browser of the visitor whose event is being handled asks for; English where there is none.
 
     By the same wish Gradio's parts and the scripts choose theirs.
@@ -103,4 +69,12 @@ def language() -> str:
     return "ko" if (wish or "").strip().lower().startswith("ko") else "en"
 
 
-say = gr.I18n(en=english(), ko=composed(texts_ko.PAGE))
+def localized(key: str) -> I18nData:
+    """A text that the visitor's browser chooses; raises KeyError for a key that the catalogue does not have."""
+    if key not in _ENGLISH:
+        raise KeyError(key)
+    return I18N(key)
+
+
+_ENGLISH = gradio_texts(TEXTS["en"])
+I18N = gr.I18n(**{language: gradio_texts(texts) for language, texts in TEXTS.items()})

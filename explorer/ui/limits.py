@@ -10,7 +10,7 @@ from explorer.ui.scripts import IMPORT_LIMIT
 BODY_LIMIT = 2 * IMPORT_LIMIT + 2**20  # bytes: a visitor's record travels as a JSON string, at worst all quotes
 UPLOAD_LIMIT = 500_000  # bytes of an uploaded file: a set of prompts
 
-Message = MutableMapping[str, Any]
+AsgiMessage = MutableMapping[str, Any]
 
 
 class TooLarge(Exception):
@@ -24,7 +24,10 @@ class BodyLimit:
         self._app, self._limit = app, limit
 
     async def __call__(
-        self, scope: Message, receive: Callable[[], Awaitable[Message]], send: Callable[[Message], Awaitable[None]]
+        self,
+        scope: AsgiMessage,
+        receive: Callable[[], Awaitable[AsgiMessage]],
+        send: Callable[[AsgiMessage], Awaitable[None]],
     ) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
@@ -35,7 +38,7 @@ class BodyLimit:
             return
         received, started = 0, False
 
-        async def counted() -> Message:
+        async def counted() -> AsgiMessage:
             nonlocal received
             message = await receive()
             received += len(message.get("body", b""))
@@ -43,7 +46,7 @@ class BodyLimit:
                 raise TooLarge
             return message
 
-        async def watched(message: Message) -> None:
+        async def watched(message: AsgiMessage) -> None:
             nonlocal started
             started = True
             await send(message)
@@ -55,6 +58,6 @@ class BodyLimit:
                 await _refuse(send)
 
 
-async def _refuse(send: Callable[[Message], Awaitable[None]]) -> None:
+async def _refuse(send: Callable[[AsgiMessage], Awaitable[None]]) -> None:
     await send({"type": "http.response.start", "status": 413, "headers": [(b"content-type", b"text/plain")]})
     await send({"type": "http.response.body", "body": b"too large"})

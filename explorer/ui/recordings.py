@@ -7,11 +7,11 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from explorer import wire as lines
 from explorer.config import DecodeConfig
 from explorer.errors import UserError
 from explorer.trace import Trace
-from explorer.ui.explore.report import end_event
+from explorer.ui.run_text import run_text, title_of
+from explorer.wire import question
 
 log = logging.getLogger(__name__)
 
@@ -21,7 +21,7 @@ LABEL_LENGTH = 64  # characters of the prompt in a list of runs
 
 @dataclass(frozen=True)
 class Recording:
-    """One recorded run, ready to be shown: `text` is the whole run as `lines.py` writes it."""
+    """One recorded run, ready to be shown: `text` is the whole run as explorer/wire.py writes it."""
 
     name: str
     short: str  # the beginning of the prompt
@@ -51,23 +51,10 @@ def recordings(titles: Mapping[str, str], ready: Collection[str] = (), folder: P
     return tuple(found)
 
 
-def run_text(run: str, title: str, trace: Trace, here: bool, imported: bool = False) -> str:
-    """A whole trace as the text of a finished run. here: whether this machine can run its pair."""
-    encoder = lines.RunEncoder(trace.vocabulary, frozenset(trace.stop_ids))
-    pair, prompt = trace.provenance.pair, lines.question(trace.prompt)
-    head = lines.header(run, pair, title, prompt, trace.config, trace.provenance, here, imported)
-    return "".join([head, *map(encoder.round, trace.rounds), encoder.tail(), lines.line(end_event(trace))])
-
-
-def title_of(pair: str, titles: Mapping[str, str]) -> str:
-    """What a pair is called: its title, or its name where it has none; a pair without a name is TARGET,DRAFT."""
-    return titles.get(pair, pair.replace(",", " / "))
-
-
 def _recording(path: Path, trace: Trace, titles: Mapping[str, str], ready: Collection[str]) -> Recording:
     pair = trace.provenance.pair
     title = title_of(pair, titles)
-    prompt = lines.question(trace.prompt)
+    prompt = question(trace.prompt)
     short = " ".join(prompt.split())
     short = short if len(short) <= LABEL_LENGTH else short[: LABEL_LENGTH - 1].rstrip() + "…"
     return Recording(

@@ -1,100 +1,90 @@
-"""The run view's scripts and styles as texts, for the page and for a page that needs no server. Knows no Gradio."""
+"""The page's scripts and styles as texts: the modules of web/ linked, with what Python gives them. Knows no Gradio."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 
-from explorer.config import ENTROPY_MAXIMUM, RULE_KNOBS, THETA_OF_MEASURE, Knob, knobs
+from explorer.config import ENTROPY_MAXIMUM, RULE_KNOBS, THETA_OF_MEASURE, Knob
+from explorer.conflicts import CONFLICTS
+from explorer.messages import CATALOGUES
 from explorer.trace import EVIDENCE
-from explorer.ui.catalogue import en as texts
-from explorer.ui.catalogue import ko as texts_ko
-from explorer.ui.catalogue import lesson_en as texts_learn
-from explorer.ui.catalogue import lesson_ko as texts_learn_ko
-from explorer.ui.catalogue import messages_ko
+from explorer.ui.bundle import bundle
+from explorer.ui.catalogue import TEXTS
+from explorer.ui.page_knobs import page_knobs
 from explorer.verdicts import LETTERS, LOOSE_RULES
+from explorer.wire import PHASES
 
 WEB = Path(__file__).parent / "web"
-PURE = (
-    "core/rule.js",
-    "core/run.js",
-    "core/replay.js",
-    "core/tree.js",
-    "core/figures.js",
-    "saved/link.js",
-    "saved/export.js",
-    "core/told.js",
-    "learn/steps.js",
-)  # know no page: they also run under node
-SCRIPTS = (
-    *PURE,
-    "core/dom.js",
-    "core/progress.js",
-    "explore/strip.js",
-    "explore/card.js",
-    "explore/treeview.js",
-    "explore/lanes.js",
-    "explore/scrubber.js",
-    "explore/gauges.js",
-    "explore/whatif.js",
-    "explore/summary.js",
-    "explore/rounds.js",
-    "explore/controls.js",
-    "explore/thresholds.js",
-    "saved/picture.js",
-    "saved/share.js",
-    "learn/lesson.js",
-    "explore/view.js",
+VIEW = "explore/view.js"  # the run view's module; each view's module exports `mount`
+# In this order: a later sheet may refine an earlier one.
+VIEW_STYLES = (
+    "core/colours.css",
+    "explore/view.css",
+    "explore/card.css",
+    "explore/summary.css",
+    "explore/rounds_table.css",
+    "explore/narrow.css",
+    "explore/lanes.css",
+    "explore/tree_panel.css",
+    "explore/gauges.css",
+    "core/charts.css",
+    "saved/share.css",
 )
-VIEW_STYLES = ("explore/view.css", "explore/lanes.css", "explore/tree.css", "explore/charts.css", "saved/share.css")
-STYLES = tuple(WEB / name for name in ("page.css", *VIEW_STYLES, "tune/tune.css", "learn/lesson.css"))
+PAGE_STYLES = ("page.css", *VIEW_STYLES, "tune/tune.css", "tabs.css", "compare/compare.css", "learn/lesson.css")
+STYLES = tuple(WEB / name for name in PAGE_STYLES)
 
-# Where the labels of a knob's choices stand, in texts.py as a table and in texts_ko.PAGE under its name.
-CHOICE_LABELS = {
-    "rule": "RULE_LABELS",
-    "entropy": "ENTROPY_LABELS",
-    "drafter": "DRAFTER_LABELS",
-    "length": "LENGTH_LABELS",
-    "statistic": "STATISTIC_LABELS",
-    "schedule": "SCHEDULE_LABELS",
-}
-VIEW_TEXTS = ((texts.VIEW, texts_learn.LESSON), (texts_ko.VIEW, texts_learn_ko.LESSON))
-PARAMETERS = "element, props, trigger, watch"  # what Gradio gives a script; see explorer/ui/web/saved/alone.html for a page without it
+# What the run view says, by language.
+VIEW_TEXTS = {language: texts.explore.VIEW | {"lesson": texts.lesson.LESSON} for language, texts in TEXTS.items()}
+PARAMETERS = (
+    "element, props, trigger, watch"  # what Gradio gives a script; see web/saved/alone.html for a page without it
+)
 IMPORT_LIMIT = 16 * 2**20  # bytes of a trace that the page opens: a run of the largest budget has about five million
 
 
 def script() -> str:
-    """The view's scripts, run once."""
+    """The run view's script, run once."""
     return f"{function()}\nexplorerView({PARAMETERS});"
 
 
 @cache
 def function() -> str:
-    """The view's scripts as one function: the browser makes a page that needs no server from the function's own text."""
-    body = "\n".join([constants(), *(source(name) for name in SCRIPTS)])
-    return f"function explorerView({PARAMETERS}) {{\n{body}\n}}"
+    """The run view's modules as one function: the browser makes a page that needs no server from the function's own text."""
+    return (
+        f"function explorerView({PARAMETERS}) {{\n"
+        f"const view = {linked(VIEW, given_modules(VIEW_TEXTS))};\n"
+        "view.mount({ element, props, trigger, watch, script: () => explorerView.toString() });\n"
+        "}"
+    )
 
 
-def constants() -> str:
-    """What both sides must agree on, said once on Python's side."""
-    shared = {
-        **of_rules(),
-        "RULE_KNOBS": RULE_KNOBS,
-        "ENTROPY_MAXIMUM": ENTROPY_MAXIMUM,
-        "THETA_OF_MEASURE": THETA_OF_MEASURE,
-        "KNOBS": {knob.name: _limits(knob) for knob in page_knobs()},
-        "IMPORT_LIMIT": IMPORT_LIMIT,
-        "NOTES": messages_ko.NOTES,
-        "PAGE": source("saved/alone.html"),
-        "STYLES": styles(),
+def view_script(entry: str, said: Mapping[str, Mapping[str, object]]) -> str:
+    """The script of another view, run once. entry: its module; said: what it says, by language."""
+    return f"({linked(entry, given_modules(said))}).mount({{ {PARAMETERS} }});"
+
+
+def linked(entry: str, given: Mapping[str, str]) -> str:
+    """An expression whose value has the exports of a module of web/. given: of given_modules()."""
+    return bundle(entry, lambda path: given[path] if path in given else source(path))
+
+
+def given_modules(said: Mapping[str, Mapping[str, object]]) -> dict[str, str]:
+    """The modules that Python gives to those of web/, by path: said once on Python's side, and imported like any other.
+
+    said: what a view says, by language.
+    """
+    return {
+        "given/constants.js": exported(constants()),
+        "given/texts.js": text_module(said),
+        "given/alone.js": exported({"PAGE": source("saved/alone.html"), "STYLES": styles()}),
     }
-    return "\n".join([declared(shared), spoken(*(view | {"lesson": lesson} for view, lesson in VIEW_TEXTS))])
 
 
-def of_rules() -> dict[str, object]:
-    """What scripts that read and judge rounds must know: letters, loose rules, the order of evidence, needs of knobs."""
+def constants() -> dict[str, object]:
+    """What scripts must know to read and judge rounds, and to check what a link or a visitor sets."""
     return {
         "VERDICT_OF": {letter: str(verdict) for verdict, letter in LETTERS.items()},
         "RULES": {
@@ -102,35 +92,45 @@ def of_rules() -> dict[str, object]:
             for name, rule in LOOSE_RULES.items()
         },
         "EVIDENCE": list(EVIDENCE),
-        "NEEDS": {knob.name: list(knob.relevant_when) for knob in page_knobs()},
+        "PHASES": PHASES,
+        "RELEVANT_WHEN": {knob.name: list(knob.relevant_when) for knob in page_knobs()},
+        "CONFLICTS": [asdict(row) for row in CONFLICTS],
+        "RULE_KNOBS": RULE_KNOBS,
+        "ENTROPY_MAXIMUM": ENTROPY_MAXIMUM,
+        "THETA_OF_MEASURE": THETA_OF_MEASURE,
+        "KNOBS": {knob.name: _limits(knob) for knob in page_knobs()},
+        "IMPORT_LIMIT": IMPORT_LIMIT,
     }
 
 
-def declared(constants: Mapping[str, object]) -> str:
-    """Values as constants of a script."""
-    return "\n".join(f"const {name} = {_literal(value)};" for name, value in constants.items())
+def exported(values: Mapping[str, object]) -> str:
+    """A module of constants."""
+    return "\n".join(f"export const {name} = {_literal(value)};" for name, value in values.items())
 
 
-def spoken(english: Mapping[str, object], korean: Mapping[str, object]) -> str:
-    """TEXT, what a script says: the browser's language decides, as it does for Gradio's own texts.
+def text_module(said: Mapping[str, Mapping[str, object]]) -> str:
+    """A module of TEXT, what a script says: the browser's language decides, as it does for Gradio's own texts.
 
-    With the labels of all choices, by knob.
+    With the labels of all choices, by knob, and what messages say that a script shows: why settings cannot go together, and the
+    notes of a run, by their codes.
     """
     by_language = {
-        "en": english | {"choices": {knob: getattr(texts, table) for knob, table in CHOICE_LABELS.items()}},
-        "ko": korean | {"choices": {knob: _korean_choices(table) for knob, table in CHOICE_LABELS.items()}},
+        language: view
+        | {
+            "choices": TEXTS[language].knobs.CHOICES,
+            "conflicts": _sentences("conflict", language),
+            "notes": _sentences("note", language),
+        }
+        for language, view in said.items()
     }
-    language = 'const LANGUAGE = /^ko\\b/i.test(globalThis.navigator?.language) ? "ko" : "en";'
-    return "\n".join([declared({"TEXTS": by_language}), language, "const TEXT = TEXTS[LANGUAGE];"])
+    language = 'export const LANGUAGE = /^ko\\b/i.test(globalThis.navigator?.language) ? "ko" : "en";'
+    return f"{language}\nexport const TEXT = {_literal(by_language)}[LANGUAGE];"
 
 
-def _korean_choices(table: str) -> dict[str, str]:
-    return {choice: texts_ko.PAGE[f"{table}.{choice}"] for choice in getattr(texts, table)}
-
-
-def page_knobs() -> tuple[Knob, ...]:
-    """The knobs a visitor can turn here: all but those with nothing to choose, and lists."""
-    return tuple(knob for knob in knobs() if knob.kind is not tuple and len(knob.choices) != 1)
+def _sentences(area: str, language: str) -> dict[str, str]:
+    """The messages of one area that scripts show, by their codes after it."""
+    messages = CATALOGUES[language].items()
+    return {code.removeprefix(f"{area}."): text for code, text in messages if code.startswith(f"{area}.")}
 
 
 def styles() -> str:

@@ -7,8 +7,8 @@ from typing import Any
 import gradio as gr
 from starlette.middleware import Middleware
 
-from explorer.ui import rail
-from explorer.ui.languages import say
+from explorer.ui import knob_styles
+from explorer.ui.languages import I18N
 from explorer.ui.limits import UPLOAD_LIMIT, BodyLimit
 from explorer.ui.recordings import RUNS
 from explorer.ui.scripts import STYLES
@@ -56,8 +56,8 @@ def launch_options() -> dict[str, Any]:
     """Arguments of launch() that belong to the page, not to the place it runs."""
     return {
         "theme": theme(),
-        "i18n": say,
-        "css": rail.styles(),
+        "i18n": I18N,
+        "css": knob_styles.styles(),
         "css_paths": list(STYLES),
         "allowed_paths": [str(RUNS)],  # the recorded runs, to be downloaded; wherever the server was started
         "footer_links": ["api"],

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import html
 import threading
 from collections.abc import Iterator
 from time import sleep
 
 from explorer.errors import UserError
 from explorer.ui.backend import Backend
-from explorer.ui.explore.handlers import readiness_html
+from explorer.ui.languages import localized
 
 
 class Warmup:
@@ -18,7 +19,7 @@ class Warmup:
         self._backend = backend
         self._lock = threading.Lock()
         self._started = not enabled
-        self.message = readiness_html("WARM_WAITING")
+        self.message = readiness_html("page.warm_waiting")
         self.done = not enabled
 
     def watch(self) -> Iterator[str]:
@@ -41,13 +42,19 @@ class Warmup:
         pair = self._backend.pairs()[0]
         try:
             if pair.is_here:
-                self.message = readiness_html("WARM_LOADING", pair.title)
+                self.message = readiness_html("page.warm_loading", pair.title)
                 for _ in self._backend.load(pair.name):
                     pass
-                self.message = readiness_html("WARM_READY", pair.title)
+                self.message = readiness_html("page.warm_ready", pair.title)
         except UserError as error:
-            self.message = readiness_html("WARM_FAILED", pair.title, str(error))
+            self.message = readiness_html("page.warm_failed", pair.title, str(error))
         except Exception as error:  # the page must go on; the run will say what is wrong
-            self.message = readiness_html("WARM_FAILED", pair.title, type(error).__name__)
+            self.message = readiness_html("page.warm_failed", pair.title, type(error).__name__)
         finally:
             self.done = True
+
+
+def readiness_html(key: str, pair: str = "", detail: str = "") -> str:
+    """The line that says whether models are in memory. key: of its text in the catalogue; pair: the title of one, before it."""
+    before, after = (html.escape(text) for text in (f"{pair}: " if pair else "", f" ({detail})" if detail else ""))
+    return f"<p class='readiness'>{before}{localized(key)}{after}</p>"

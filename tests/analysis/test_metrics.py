@@ -39,7 +39,7 @@ def test_tokens_behind_the_cut_are_not_counted(hand):
     """A deferred token that the budget cut off is neither kept nor loosened; the round counts with what it emitted."""
     config = DecodeConfig(theta=0.3, window=1, draft_length=3, max_new_tokens=1)
     round_ = hand.round(3, [4, 5, 6], [4, 7, 6, 8], config, emit=1)
-    assert round_.kept == 3
+    assert round_.accepted == 3
     summary = summarize(hand.trace([round_], config, Stop("budget")))
     assert (summary.tokens, summary.kept, summary.loosened, summary.tau) == (1, 1, 0, 1.0)
     assert kept_emitted(round_) == 1

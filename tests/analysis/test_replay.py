@@ -54,7 +54,7 @@ def test_the_other_measure_reads_the_other_entropy(hand):
     round_ = dataclasses.replace(hand.round(3, [4, 5, 6], [4, 7, 6, 8], config, entropy=0.2), rows=tuple(rows))
     trace = hand.trace([round_], config, Stop("budget"))
     (again,) = replay(trace, dataclasses.replace(config, entropy="top3"))
-    assert (again.before.kept, again.after.kept) == (1, 3)
+    assert (again.before.accepted, again.after.accepted) == (1, 3)
 
 
 def test_a_text_that_ended_before_the_rounds_part_ends_there_again(hand):
@@ -63,7 +63,7 @@ def test_a_text_that_ended_before_the_rounds_part_ends_there_again(hand):
     round_ = dataclasses.replace(hand.round(3, [4, 5, 6], [4, 7, 6, 8], config), emitted=(4,))
     trace = hand.trace([round_], config, Stop("stop_string", 0))
     (again,) = rounds = replay(trace, dataclasses.replace(config, rule="fly", theta=0.0, window=1))
-    assert (again.before.kept, again.after.kept, again.changed) == (1, 3, False)
+    assert (again.before.accepted, again.after.accepted, again.changed) == (1, 3, False)
     exact, _ = spans(rounds, trace)
     assert exact.tau == 1
 

@@ -3,20 +3,17 @@
 import pytest
 
 from explorer.bench.lines import drafts_that_differ, kind_table, line, notes, table
+from explorer.bench.measured import PLAIN, WARM, Measured, row_name
 from explorer.bench.rows import (
     EXACT_WITH_TREE,
     PEARL,
-    PLAIN,
     THEIR_ASSISTED,
     THEIR_PLAIN,
-    WARM,
-    Measured,
     is_chosen,
     measure,
     our_rows,
     ours,
     ours_warm,
-    row_name,
     runnable,
     their_names,
     their_rows,
@@ -160,8 +157,8 @@ def test_a_row_that_a_pair_refuses_is_left_out_with_the_reason(make_pair):
     assert row_name(PEARL, 2) in rows
     assert not any("Ouroboros" in row for row in rows)
     assert len(left_out) == 4
-    assert sum("not run here, phrases and trees need a mask" in reason for reason in left_out) == 3
-    assert any("judge, K = 2: not run here, rule judge needs a judge head" in reason for reason in left_out)
+    assert sum("an attention mask of" in reason for reason in left_out) == 3
+    assert any("judge, K = 2: not run here, Rule judge needs a judge head" in reason for reason in left_out)
 
 
 def test_drafts_are_compared_where_both_started_after_the_same_text():

@@ -74,8 +74,8 @@ def test_ids_that_differ_are_no_success(without_stops, make_pair, with_stop_ids,
 
 
 def test_only_near_ties_may_fall_otherwise_and_only_in_bfloat16():
-    level, apart = (gpu_check.Difference(0, "exact", 8, 3, gap, gap < 0.25) for gap in (0.1, 0.5))
-    same = gpu_check.Difference(0, "exact", 8, None, None)
+    level, apart = (gpu_check.DeviceDifference(0, "exact", 8, 3, gap, gap < 0.25) for gap in (0.1, 0.5))
+    same = gpu_check.DeviceDifference(0, "exact", 8, None, None)
     assert gpu_check.differing("float32", [same, level, apart]).mismatches == 2
     assert gpu_check.differing("bfloat16", [same, level, apart], near_ties=True).mismatches == 1
 

@@ -1,10 +1,16 @@
 """The page in a real browser: one browser for the session, one server per backend, and a page that fails on any error."""
 
+import itertools
 import json
 import os
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from scripted import STORY, Script, ScriptedBackend, make_trace
+from serving import PAGE_PATIENCE, served
+
+from explorer.ui.recordings import recordings
 
 CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
 # The page is done when its height has stood still: until then a place on the screen is where something was.
@@ -17,7 +23,6 @@ SETTLED = """() => new Promise((done) => {
   };
   requestAnimationFrame(look);
 })"""
-TIMEOUT = 60_000  # ms; how long a slow machine may take, not how long it should
 
 
 @pytest.fixture(scope="session")
@@ -31,44 +36,48 @@ def browser():
         browser.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def serve():
-    """Serve the page over a backend, with recorded runs if it is given any; returns its address."""
-    from explorer.ui.page import build_page
-    from explorer.ui.theme import launch_options
-
-    pages = []
-
-    def start(backend, recorded=()) -> str:
-        page = build_page(backend, recorded=recorded)
-        _, url, _ = page.launch(prevent_thread_lock=True, quiet=True, server_name="127.0.0.1", **launch_options())
-        pages.append(page)
-        return url.rstrip("/")
-
-    yield start
-    for page in pages:
-        page.close()
+    """Serve the page over a backend, with recorded runs if it is given any; returns its address. Servers end with the module."""
+    with ExitStack() as servers:
+        yield lambda backend, recorded=(): servers.enter_context(served(backend, recorded))[1]
 
 
 @pytest.fixture(scope="session")
-def story(serve):
+def scripted_backend():
+    return ScriptedBackend(STORY)
+
+
+@pytest.fixture(scope="session")
+def story(scripted_backend):
     """A page over the scripted story, without recorded runs."""
-    from scripted import STORY, ScriptedBackend
+    with served(scripted_backend) as (_, url):
+        yield url
 
-    return serve(ScriptedBackend(STORY))
+
+@pytest.fixture
+def tell(story, scripted_backend):
+    """The page of the story, telling another script in this test; returns its address."""
+
+    def put(script: Script) -> str:
+        scripted_backend.script = script
+        return story
+
+    yield put
+    if gate := scripted_backend.script.gate:
+        gate.release(10_000)  # nobody waits there when the next test begins
+    scripted_backend.script = STORY
 
 
 @pytest.fixture(scope="session")
-def recorded(serve, tmp_path_factory):
+def recorded(tmp_path_factory):
     """A page with two recorded runs: the story, and a longer one under a theta that keeps nothing."""
-    from scripted import STORY, ScriptedBackend, make_trace
-
-    from explorer.ui.recordings import recordings
-
     folder = tmp_path_factory.mktemp("runs")
     make_trace(blocks=True).save(folder / "a.json")
     make_trace(repeats=3, prompt="Again.", theta=1.0).save(folder / "b.json")
-    return serve(ScriptedBackend(STORY), recordings({"elsewhere": "A pair from elsewhere"}, folder=folder))
+    runs = recordings({"elsewhere": "A pair from elsewhere"}, folder=folder)
+    with served(ScriptedBackend(STORY), runs) as (_, url):
+        yield url
 
 
 @pytest.fixture(scope="session")
@@ -87,6 +96,52 @@ def shared_context(browser):
         context.close()
 
 
+class Watch:
+    """Notes what a page must never do: an error of a script or on the console, a request to another host."""
+
+    def __init__(self):
+        self.seen: list[str] = []
+
+    def over(self, page) -> None:
+        page.on("pageerror", lambda error: self.seen.append(f"script: {error}"))
+        page.on("console", lambda message: self._heard(message))
+        page.on("request", lambda request: self._asked(request.url))
+
+    def check(self) -> None:
+        seen, self.seen = self.seen, []
+        assert not seen
+
+    def _heard(self, message) -> None:
+        if message.type == "error":
+            self.seen.append(f"console: {message.text}")
+
+    def _asked(self, url: str) -> None:
+        if not url.startswith(("http://127.0.0.1:", "http://localhost:", "data:", "blob:")):
+            self.seen.append(f"request: {url}")
+
+
+READY = ("#run-view .legend", "#run")
+SCREEN = {"viewport": {"width": 1366, "height": 900}}
+
+
+def open_page(context, watch: Watch, url: str, ready=READY):
+    """A page at an address, when it has everything on show and stands still."""
+    context.set_default_timeout(PAGE_PATIENCE)
+    page = context.new_page()
+    watch.over(page)
+    page.goto(url)
+    for selector in ready:
+        page.wait_for_selector(selector)
+    page.evaluate(SETTLED)
+    return page
+
+
+def close_page(page) -> None:
+    if not page.is_closed():
+        page.evaluate("localStorage.clear()")
+        page.close()
+
+
 @pytest.fixture
 def visit(browser, shared_context):
     """Open an address as a new visitor. At the end: no script error, no console error, nothing asked of other hosts.
@@ -94,42 +149,74 @@ def visit(browser, shared_context):
     own: in a context of its own, for a test that changes the context (its clock, its permissions); a second visitor of a test
     has one too.
     """
-    own_contexts, pages, errors, strangers = [], [], [], []
+    own_contexts, pages, watch = [], [], Watch()
 
-    def open_page(url: str, own: bool = False, ready=("#run-view .legend", "#run"), **context_options):
-        options = {"viewport": {"width": 1366, "height": 900}, **context_options}
+    def visitor(url: str, own: bool = False, ready=READY, **context_options):
+        options = SCREEN | context_options
         if own or pages:
             context = browser.new_context(**options)
             own_contexts.append(context)
         else:
             context = shared_context(options)
-        context.set_default_timeout(TIMEOUT)
-        page = context.new_page()
-        pages.append(page)
-        page.on("pageerror", lambda error: errors.append(f"script: {error}"))
-        page.on(
-            "console", lambda message: errors.append(f"console: {message.text}") if message.type == "error" else None
-        )
-        page.on("request", lambda request: strangers.append(request.url) if _is_strange(request.url) else None)
-        page.goto(url)
-        for selector in ready:
-            page.wait_for_selector(selector)
-        page.evaluate(SETTLED)
-        return page
+        pages.append(open_page(context, watch, url, ready))
+        return pages[-1]
 
-    yield open_page
+    yield visitor
     for page in pages:
-        if not page.is_closed():
-            page.evaluate("localStorage.clear()")
-            page.close()
+        close_page(page)
     for context in own_contexts:
         context.close()
-    assert not errors
-    assert not strangers
+    watch.check()
 
 
-def _is_strange(url: str) -> bool:
-    return not url.startswith(("http://127.0.0.1:", "http://localhost:", "data:", "blob:"))
+@pytest.fixture(scope="module")
+def pages_of_module(shared_context):
+    """Pages that the tests of a module share, by address and options."""
+    pages, watch = {}, Watch()
+
+    def at(url: str, ready=READY, **context_options):
+        options = SCREEN | context_options
+        key = json.dumps([url, options], sort_keys=True)
+        if key not in pages:
+            pages[key] = open_page(shared_context(options), watch, url, ready)
+        return pages[key]
+
+    at.watch = watch
+    yield at
+    for page in pages.values():
+        close_page(page)
+
+
+@pytest.fixture
+def look(pages_of_module):
+    """The one page of this module at an address, as the test before left it: for tests that put back what they need first.
+
+    Far faster than `visit`. The same holds at the end of each test.
+    """
+    yield pages_of_module
+    pages_of_module.watch.check()
+
+
+@pytest.fixture(scope="module")
+def budgets():
+    return itertools.count(33)
+
+
+@pytest.fixture
+def at_start(recorded, look, budgets):
+    """The page of the recorded runs that the tests of a module share, as it opens: a place of the first run, with that run's own settings.
+
+    By a link that has a budget of its own, which none of them looks at: when that is on show, so is all that the link asks for.
+    """
+    page, budget = look(recorded), next(budgets)
+    page.keyboard.press("Escape")
+    page.evaluate("link => { location.hash = link }", f"#v=1&run=a&round=1&position=2&max_new_tokens={budget}")
+    page.wait_for_function(
+        "value => document.querySelector('#knob-max_new_tokens input[type=number]').value === value", arg=str(budget)
+    )
+    page.wait_for_selector(".whatif", state="hidden")
+    assert page.inner_text(".scrub-label") == "Round 1 of 6"
+    return page
 
 
 @pytest.fixture

@@ -1,9 +1,7 @@
 """The explorer page on a recorded run: lanes, scrubber, gauges, and thresholds that move without the server."""
 
-import os
-from pathlib import Path
-
 import pytest
+from accessibility import violations
 from scripted import STORY, Script, ScriptedBackend, Step, make_trace
 
 from explorer.ui.recordings import recordings
@@ -56,8 +54,8 @@ def test_another_recorded_run_brings_its_own_settings(recorded, visit):
     assert page.is_disabled(".seek.deferred"), "this run kept no mismatch"
 
 
-def test_lanes_show_every_reason(recorded, visit):
-    page = visit(recorded)
+def test_lanes_show_every_reason(at_start):
+    page = at_start
     expected = [
         (list("EDEEEEB"), "deferred and kept", ["all match: held"]),
         (list("EG·"), "the target is sure", ["below θ"]),
@@ -77,8 +75,8 @@ def test_lanes_show_every_reason(recorded, visit):
     assert faded == 0  # the last round is kept whole
 
 
-def test_pacers_blocks_show_their_mean_against_the_threshold(recorded, visit):
-    page = visit(recorded)
+def test_pacers_blocks_show_their_mean_against_the_threshold(at_start):
+    page = at_start
     assert page.eval_on_selector_all(".pacer-words", "nodes => nodes.map(n => n.textContent)") == [
         "mean 0.80, threshold 0.50: go on", "mean 0.30, threshold 0.60: stop",
     ]  # fmt: skip
@@ -89,8 +87,8 @@ def test_pacers_blocks_show_their_mean_against_the_threshold(recorded, visit):
     assert page.locator(".pacer-block").count() == 0
 
 
-def test_scrubber_strip_card_and_lanes_stay_on_one_place(recorded, visit):
-    page = visit(recorded)
+def test_scrubber_strip_card_and_lanes_stay_on_one_place(at_start):
+    page = at_start
     page.focus(".scrub-range")
     page.keyboard.press("End")
     assert place(page) == "Round 6 of 6"
@@ -109,9 +107,10 @@ def test_scrubber_strip_card_and_lanes_stay_on_one_place(recorded, visit):
     assert page.get_by_role("option", name=spoken).count() == 1
 
 
-def test_searching_finds_each_kind_in_turn(recorded, visit):
-    page = visit(recorded)
+def test_searching_finds_each_kind_in_turn(at_start):
+    page = at_start
     page.focus(".strip .tok[tabindex='0']")
+    page.keyboard.press("Home")
     found = []
     for key in ("n", "n", "n", "n", "n", "N", "r", "r", "d", "d"):
         page.keyboard.press(key)
@@ -154,8 +153,8 @@ def test_a_moved_theta_is_judged_at_once_and_without_a_request(recorded, visit):
     page.mouse.up()
 
 
-def test_theta_at_one_says_which_tokens_would_be_lost(recorded, visit):
-    page = visit(recorded)
+def test_theta_at_one_says_which_tokens_would_be_lost(at_start):
+    page = at_start
     set_theta(page, 1)
     page.wait_for_selector(".strip .tok.lost")
     lost = page.eval_on_selector_all(".strip .tok.lost", "nodes => nodes.map(n => n.textContent)")
@@ -176,8 +175,8 @@ def test_theta_at_one_says_which_tokens_would_be_lost(recorded, visit):
     assert page.locator(".strip .tok.lost, .strip .unsure, .boundary").count() == 0
 
 
-def test_a_lower_bar_says_what_would_be_kept(recorded, visit):
-    page = visit(recorded)
+def test_a_lower_bar_says_what_would_be_kept(at_start):
+    page = at_start
     set_theta(page, 0)
     page.fill("#knob-window input[type=number]", "1")
     page.press("#knob-window input[type=number]", "Tab")
@@ -186,9 +185,9 @@ def test_a_lower_bar_says_what_would_be_kept(recorded, visit):
     assert "W 1 instead of 3" in page.inner_text(".whatif")
 
 
-def test_the_cut_line_is_theta_itself(recorded, visit):
+def test_the_cut_line_is_theta_itself(at_start):
     """One theta on the page: dragging the line moves the control, and the control moves the line."""
-    page = visit(recorded)
+    page = at_start
     page.focus(".plot.used .cut")
     for _ in range(4):
         page.keyboard.press("ArrowRight")
@@ -200,8 +199,8 @@ def test_the_cut_line_is_theta_itself(recorded, visit):
     page.wait_for_function("document.querySelector('.plot.used .cut').getAttribute('aria-valuenow') === '0.25'")
 
 
-def test_the_other_measure_can_be_tried_from_its_plot(recorded, visit):
-    page = visit(recorded)
+def test_the_other_measure_can_be_tried_from_its_plot(at_start):
+    page = at_start
     page.click(".use-measure:visible")
     wait_for_theta(page, "0.3")
     assert page.is_checked("#knob-entropy label:has-text('Top 3') input")
@@ -219,22 +218,22 @@ def test_an_exact_run_can_be_asked_what_fly_would_keep(serve, visit, tmp_path):
     assert page.is_checked("#knob-rule label:has-text('FLy') input")
 
 
-def test_a_dot_leads_to_its_disagreement(recorded, visit):
-    page = visit(recorded)
+def test_a_dot_leads_to_its_disagreement(at_start):
+    page = at_start
     box = page.locator(".plot.used svg").bounding_box()
     page.locator(".plot.used svg").click(position={"x": box["width"] - 7, "y": 109})  # the largest entropy: 0.4
     assert place(page) == "Round 4 of 6"
 
 
-def test_what_a_replay_cannot_say_is_said(recorded, visit):
-    page = visit(recorded)
+def test_what_a_replay_cannot_say_is_said(at_start):
+    page = at_start
     page.click("#knob-rule label:has-text('Target alone')")
     page.wait_for_selector(".whatif >> text=needs a real run")
 
 
-def test_another_rule_judges_the_same_rounds_and_brings_its_own_knobs(recorded, visit):
+def test_another_rule_judges_the_same_rounds_and_brings_its_own_knobs(at_start):
     """Every mismatch of the story is the target's second choice, ln 3 = 1.0986 nats behind the first."""
-    page = visit(recorded)
+    page = at_start
     knobs = ("#knob-top_k", "#knob-margin", "#knob-typical_epsilon", "#knob-kl_limit")
     assert [page.is_visible(knob) for knob in knobs] == [False] * 4
     page.click("#knob-rule label:has-text('Top k')")
@@ -311,8 +310,8 @@ def test_a_phone_holds_all_of_it(recorded, visit, scheme):
     assert page.evaluate(f"{ours}.length") == 0, "reduced motion"
 
 
-def test_the_summary_counts_acceptance_by_both_denominators(recorded, visit):
-    page = visit(recorded)
+def test_the_summary_counts_acceptance_by_both_denominators(at_start):
+    page = at_start
     page.click(".chart >> nth=0 >> summary")
     rows = page.eval_on_selector_all(
         ".chart:nth-child(1) tbody tr", "rows => rows.map(r => [...r.children].map(c => c.textContent))"
@@ -344,10 +343,6 @@ def test_a_finished_run_can_be_stepped_too(recorded, visit, run):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1366, 390])
 def test_no_accessibility_violation(recorded, visit, scheme, width):
-    """Needs axe-core's axe.min.js (npm pack axe-core), its path in AXE."""
-    axe = os.environ.get("AXE", "")
-    if not Path(axe).is_file():
-        pytest.skip("set AXE to the path of axe.min.js")
     page = visit(recorded, viewport={"width": width, "height": 900}, color_scheme=scheme)
     page.click(".rounds > summary")
     page.click(".why > summary")
@@ -356,6 +351,4 @@ def test_no_accessibility_violation(recorded, visit, scheme, width):
             page.focus(".plot.used .cut")
             page.keyboard.press("End")
             page.wait_for_selector(".whatif")
-        page.add_script_tag(path=axe)
-        found = page.evaluate("axe.run({runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa']})")
-        assert [(v["id"], [node["target"] for node in v["nodes"]][:4]) for v in found["violations"]] == []
+        assert violations(page) == []

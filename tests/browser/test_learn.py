@@ -1,16 +1,16 @@
 """The lesson in a real browser: it drives the view's own parts, has an address for every step, and answers without the server."""
 
 import pytest
+from accessibility import violations
 from scripted import STORY, ScriptedBackend
 
-from explorer.ui.catalogue import lesson_en as texts_learn
-from explorer.ui.catalogue import lesson_ko as texts_learn_ko
+from explorer.ui.catalogue import en, ko
 from explorer.ui.recordings import RUNS, recordings
 
 pytestmark = pytest.mark.browser
 
-STEPS = list(texts_learn.LESSON["step"])
-TITLES = {name: step["title"] for name, step in texts_learn.LESSON["step"].items()}
+STEPS = list(en.lesson.LESSON["step"])
+TITLES = {name: step["title"] for name, step in en.lesson.LESSON["step"].items()}
 
 
 @pytest.fixture(scope="module")
@@ -161,7 +161,7 @@ def test_a_run_of_ones_own_is_not_pushed_aside_unasked(lesson, visit, run):
     page = visit(lesson)
     run(page, budget=12)
     page.get_by_role("tab", name="Learn").click()
-    page.wait_for_selector(f".lesson-text >> text={texts_learn.LESSON['guards']['own'][:40]}")
+    page.wait_for_selector(f".lesson-text >> text={en.lesson.LESSON['guards']['own'][:40]}")
     assert page.locator(".strip .tok").count() == 12
     page.click(".lesson >> text=Begin")
     at_step(page, "slow")
@@ -170,7 +170,7 @@ def test_a_run_of_ones_own_is_not_pushed_aside_unasked(lesson, visit, run):
 
 def test_on_a_phone_in_korean_the_question_stays_in_sight(lesson, visit):
     page = open_at(visit, lesson, "tune", viewport={"width": 390, "height": 844}, locale="ko-KR")
-    page.wait_for_selector(f".lesson-title >> text={texts_learn_ko.LESSON['step']['tune']['title']}")
+    page.wait_for_selector(f".lesson-title >> text={ko.lesson.LESSON['step']['tune']['title']}")
     page.wait_for_selector(".lesson-question:visible")
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     page.locator(".gauges").scroll_into_view_if_needed()
@@ -184,3 +184,13 @@ def test_a_step_that_is_not_there_is_refused(lesson, visit):
     page = visit(f"{lesson}#learn=99")
     assert "step" in page.inner_text(".share-message")
     assert page.is_visible("#composer")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_accessibility_violation(lesson, visit, scheme):
+    page = open_at(visit, lesson, "doubt", color_scheme=scheme)
+    at_step(page, "doubt")
+    assert violations(page) == []
+    set_knob(page, "theta", 0)
+    note(page, right=True)
+    assert violations(page) == []

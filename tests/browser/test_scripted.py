@@ -3,7 +3,8 @@
 import threading
 
 import pytest
-from scripted import STORY, Script, ScriptedBackend, Step
+from scripted import STORY, Script, Step
+from serving import PATIENCE
 
 pytestmark = pytest.mark.browser
 
@@ -47,9 +48,18 @@ def test_a_run_shows_every_kind_of_token_a_legend_a_summary_and_rounds(story, vi
     assert page.inner_text(".rounds tbody tr:nth-child(3) .c-verdicts").replace(" ", "") == "EW····C"
 
 
-def test_a_token_pins_a_card_with_its_reason(story, visit, run):
-    page = visit(story)
-    run(page, budget=30)
+@pytest.fixture
+def finished(story, look, run):
+    """The page that these tests share, with a whole run of the story on show."""
+    page = look(story)
+    page.keyboard.press("Escape")
+    if page.locator(".strip .tok").count() != 30:
+        run(page, budget=30)
+    return page
+
+
+def test_a_token_pins_a_card_with_its_reason(finished):
+    page = finished
     page.click(".strip .tok.deferred >> nth=0")
     assert "The target would have written" in card_text(page)
     assert "next 3 drafted tokens all match" in card_text(page)
@@ -62,11 +72,11 @@ def test_a_token_pins_a_card_with_its_reason(story, visit, run):
     assert page.locator(".card.pinned").count() == 0
 
 
-def test_the_strip_is_one_tab_stop_with_arrow_keys(story, visit, run):
-    page = visit(story)
-    run(page, budget=30)
+def test_the_strip_is_one_tab_stop_with_arrow_keys(finished):
+    page = finished
     assert page.locator(".strip .tok[tabindex='0']").count() == 1
     page.focus(".strip .tok[tabindex='0']")
+    page.keyboard.press("Home")
     focused = "+document.activeElement.dataset.i"
     for key, index in (("ArrowRight", 1), ("ArrowRight", 2), ("ArrowLeft", 1), ("End", 29), ("Home", 0)):
         page.keyboard.press(key)
@@ -82,16 +92,15 @@ def test_the_strip_is_one_tab_stop_with_arrow_keys(story, visit, run):
     assert page.locator(".strip .tok[tabindex='0']").count() == 1
 
 
-def test_a_round_of_the_table_leads_to_its_tokens(story, visit, run):
-    page = visit(story)
-    run(page, budget=30)
+def test_a_round_of_the_table_leads_to_its_tokens(finished):
+    page = finished
     page.click(".rounds > summary")
     page.click(".rounds tbody tr:nth-child(2) button")
     assert page.evaluate("document.activeElement.textContent") == "small"
 
 
-def test_hostile_text_appears_as_text(serve, visit, run):
-    url = serve(ScriptedBackend(Script([([Step(text), Step(" x", text, 0.01)], " y") for text in HOSTILE])))
+def test_hostile_text_appears_as_text(tell, visit, run):
+    url = tell(Script([([Step(text), Step(" x", text, 0.01)], " y") for text in HOSTILE]))
     page = visit(url)
     run(page, budget=2 * len(HOSTILE))
     assert strip_text(page) == "".join(text + text for text in HOSTILE)
@@ -104,8 +113,8 @@ def test_hostile_text_appears_as_text(serve, visit, run):
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-def test_a_character_split_over_tokens_shows_once(serve, visit, run):
-    url = serve(ScriptedBackend(Script([([Step(" a"), Step(FOX[:1]), Step(FOX[1:3])], FOX[3:]), ([Step("!")], "\n")])))
+def test_a_character_split_over_tokens_shows_once(tell, visit, run):
+    url = tell(Script([([Step(" a"), Step(FOX[:1]), Step(FOX[1:3])], FOX[3:]), ([Step("!")], "\n")]))
     page = visit(url)
     run(page, budget=6)
     assert strip_text(page) == " a🦊!\n"
@@ -115,8 +124,8 @@ def test_a_character_split_over_tokens_shows_once(serve, visit, run):
 
 
 @pytest.mark.parametrize(("prompt", "pair", "message"), [("", None, "prompt is empty"), ("too long", None, "shorten the prompt"), ("go", "Absent pair", "not on this machine")])  # fmt: skip
-def test_bad_input_is_told_and_the_page_goes_on(story, visit, run, prompt, pair, message):
-    page = visit(story)
+def test_bad_input_is_told_and_the_page_goes_on(story, look, run, prompt, pair, message):
+    page = look(story)
     if pair:
         page.click("#pair input")
         page.locator("[role=option]", has_text=pair).click()
@@ -144,9 +153,9 @@ def test_a_note_says_when_nothing_can_be_deferred_and_the_presets_follow(story, 
     page.wait_for_function("document.querySelector('#knob-window_includes_mismatch input').checked")
 
 
-def test_stop_keeps_the_text_and_marks_it_partial(serve, visit, run):
+def test_stop_keeps_the_text_and_marks_it_partial(tell, visit, run):
     gate = threading.Semaphore(2)
-    url = serve(ScriptedBackend(Script(STORY.rounds, gate)))
+    url = tell(Script(STORY.rounds, gate))
     page = visit(url)
     page.fill("#prompt textarea", "go")
     page.click("#run")
@@ -170,9 +179,9 @@ def test_stop_keeps_the_text_and_marks_it_partial(serve, visit, run):
     assert "partial" not in page.inner_text(".summary")
 
 
-def test_two_visitors_have_their_own_state_and_one_waits(serve, visit):
+def test_two_visitors_have_their_own_state_and_one_waits(tell, visit):
     gate = threading.Semaphore(1)
-    url = serve(ScriptedBackend(Script(STORY.rounds, gate)))
+    url = tell(Script(STORY.rounds, gate))
     first, second = visit(url), visit(url)
     for page, budget in ((first, 14), (second, 7)):
         page.fill("#prompt textarea", "go")
@@ -213,12 +222,12 @@ def test_the_target_alone_needs_no_marks_of_drafts(story, visit, run):
     assert "the target writes every token itself" in card_text(page)
 
 
-def test_the_trace_downloads(story, visit, run):
+def test_the_trace_downloads(story, look, run):
     import json
 
     from explorer.trace import Trace
 
-    page = visit(story)
+    page = look(story)
     run(page, budget=12)
     with page.expect_download() as download:
         page.click(".save summary")
@@ -231,7 +240,7 @@ def test_the_trace_downloads(story, visit, run):
 def test_a_program_can_run_by_name_and_bad_input_is_told_in_words(story):
     from gradio_client import Client
 
-    client = Client(story, verbose=False, analytics_enabled=False)
+    client = Client(story, verbose=False, analytics_enabled=False, httpx_kwargs={"timeout": PATIENCE})
     answer = client.predict(prompt="go", max_new_tokens=8, api_name="/run")
     assert answer["text"].startswith(" Once upon a time")
     assert answer["trace"]["config"]["max_new_tokens"] == 8

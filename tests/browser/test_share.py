@@ -9,7 +9,8 @@ import threading
 from xml.etree import ElementTree
 
 import pytest
-from scripted import STORY, Script, ScriptedBackend, Step, make_trace
+from scripted import STORY, Script, Step, make_trace
+from serving import PAGE_PATIENCE
 
 from explorer.trace import Trace
 from explorer.ui import exports
@@ -31,6 +32,7 @@ def alone(browser, tmp_path):
         path = tmp_path / f"page{len(contexts)}.html"
         path.write_text(text, encoding="utf-8")
         context = browser.new_context(**{"viewport": {"width": 1366, "height": 900}, **context_options})
+        context.set_default_timeout(PAGE_PATIENCE)
         context.set_offline(True)
         contexts.append(context)
         page = context.new_page()
@@ -161,27 +163,31 @@ def test_a_live_run_is_linked_by_its_settings_only(recorded, visit, run):
     assert "&run=" not in link
 
 
-@pytest.mark.parametrize(
-    ("fragment", "message"),
-    [
-        ("v=1&run=<img src=x onerror=window.hacked=1>", "recorded run that is not here"),
-        ("v=1&run=../../b", "recorded run that is not here"),
-        ("v=1&run=a&theta=NaN", "impossible value for θ"),
-        ("v=1&run=a&window=1e9", "impossible value for W"),
-        ("v=7&run=a", "another version"),
-        ("v=1&run=a&round=7", "does not have"),
-        ("v=1&x=" + "y" * 5000, "too long"),
-    ],
-)
-def test_a_link_that_makes_no_sense_is_told_and_the_page_goes_on(recorded, visit, fragment, message):
-    page = visit(f"{recorded}#{fragment}")
+NO_LINKS = {
+    "v=1&run=<img src=x onerror=window.hacked=1>": "recorded run that is not here",
+    "v=1&run=../../b": "recorded run that is not here",
+    "v=1&run=a&theta=NaN": "impossible value for θ",
+    "v=1&run=a&window=1e9": "impossible value for W",
+    "v=7&run=a": "another version",
+    "v=1&run=a&round=7": "does not have",
+    "v=1&x=" + "y" * 5000: "too long",
+}
+
+
+def test_a_link_that_makes_no_sense_is_told_and_the_page_goes_on(recorded, visit):
+    page = visit(f"{recorded}#{next(iter(NO_LINKS))}")
     page.wait_for_selector(".share-message.wrong")
-    assert message in page.inner_text(".share-message")
-    assert place(page) == "Round 1 of 6"
+    assert next(iter(NO_LINKS.values())) in page.inner_text(".share-message")
+    for fragment, message in NO_LINKS.items():  # in the open page
+        page.evaluate("link => { location.hash = link }", "#v=1&run=a&round=1")
+        page.wait_for_selector(".share-message", state="hidden")
+        page.evaluate("link => { location.hash = link }", fragment)
+        page.wait_for_selector(f".share-message.wrong:has-text('{message}')")
+        assert place(page) == "Round 1 of 6"
+        page.focus(".strip .tok[tabindex='0']")
+        page.keyboard.press("]")
+        assert place(page) == "Round 2 of 6"
     assert page.evaluate("window.hacked") is None
-    page.focus(".strip .tok[tabindex='0']")
-    page.keyboard.press("]")
-    assert place(page) == "Round 2 of 6"
 
 
 def test_the_copied_link_has_no_query(recorded, visit):
@@ -204,9 +210,9 @@ def test_where_the_page_may_not_copy_it_shows_the_link(recorded, visit):
     assert page.evaluate("document.activeElement.className") == "share-link"
 
 
-def test_a_run_that_is_going_on_is_not_pushed_aside(serve, visit):
+def test_a_run_that_is_going_on_is_not_pushed_aside(tell, visit):
     gate = threading.Semaphore(2)
-    page = visit(serve(ScriptedBackend(Script(STORY.rounds, gate))))
+    page = visit(tell(Script(STORY.rounds, gate)))
     page.fill("#prompt textarea", "go")
     page.click("#run")
     page.wait_for_selector(".strip .tok.correction")  # the run now waits at the gate
@@ -224,6 +230,7 @@ def test_in_a_frame_the_hub_alone_is_told_the_fragment(recorded, browser, host, 
     frame = f"""<iframe src="{recorded}/#v=1&run=b&round=2" width="1300" height="800"></iframe>
       <script>window.heard = []; addEventListener("message", (event) => heard.push([event.origin, event.data.hash]));</script>"""
     context = browser.new_context(permissions=["local-network-access"])
+    context.set_default_timeout(PAGE_PATIENCE)
     page = context.new_page()
     page.route(f"{host}/**", lambda route: route.fulfill(body=frame, content_type="text/html"))
     page.goto(f"{host}/spaces/somebody/explorer")
@@ -256,8 +263,8 @@ def test_the_whole_record_of_each_run_on_show(recorded, visit, run):
     assert (name[:15], Trace.from_json(json.loads(data)).prompt.text) == ("trace-scripted-", "live")
 
 
-def test_the_table_of_rounds_is_the_command_lines(recorded, visit):
-    page = visit(recorded)
+def test_the_table_of_rounds_is_the_command_lines(at_start):
+    page = at_start
     name, data = saved(page, "Table of rounds, CSV")
     assert name == "a.csv"
     text = data.decode("utf-8-sig")
@@ -268,8 +275,9 @@ def test_the_table_of_rounds_is_the_command_lines(recorded, visit):
 
 
 @pytest.mark.parametrize("part", ["this round", "all rounds", "the entropies", "the summary"])
-def test_pictures_stand_alone(recorded, visit, part):
-    page = visit(recorded + "#v=1&run=a&round=3&theta=0.2")
+def test_pictures_stand_alone(at_start, part):
+    page = at_start
+    page.evaluate("location.hash = '#v=1&run=a&round=3&theta=0.2'")
     page.wait_for_selector(".whatif")
     name, data = saved(page, f"Picture of {part}, SVG")
     root = ElementTree.fromstring(data)
@@ -303,8 +311,8 @@ def test_the_picture_of_a_round_shows_every_position(recorded, visit):
     assert page.evaluate("document.querySelector('.lane-scroll').scrollWidth") == wide, "the page is as it was"
 
 
-def test_the_menu_works_by_keyboard(recorded, visit):
-    page = visit(recorded)
+def test_the_menu_works_by_keyboard(at_start):
+    page = at_start
     page.focus(".save summary")
     page.keyboard.press("Enter")
     page.keyboard.press("Tab")
@@ -352,8 +360,8 @@ def test_the_saved_page_opens_from_a_file_and_judges_again(recorded, visit, alon
     assert page.locator(".lane").count() == 4
 
 
-def test_both_ways_to_make_the_page_give_the_same(recorded, visit):
-    page = visit(recorded)
+def test_both_ways_to_make_the_page_give_the_same(at_start):
+    page = at_start
     _, data = saved(page, "Page without a server, HTML")
     ours = exports.page(make_trace(blocks=True), title="A pair from elsewhere")
 
@@ -518,8 +526,8 @@ def test_a_visitors_record_is_shown_like_a_recorded_run(recorded, visit):
         (b'{"schema": 1, "provenance": "<img src=http://127.0.0.1:9/seen>"}', "must be an object"),
     ],
 )
-def test_a_file_that_is_no_record_is_refused_with_the_reason(recorded, visit, data, reason):
-    page = visit(recorded)
+def test_a_file_that_is_no_record_is_refused_with_the_reason(at_start, data, reason):
+    page = at_start
     give(page, data, "<img src=x onerror=window.hacked=1>.json")
     page.wait_for_selector(f"text={reason}")
     assert "<img src=x onerror=window.hacked=1>.json is no record of a run" in page.inner_text("body")
@@ -529,11 +537,12 @@ def test_a_file_that_is_no_record_is_refused_with_the_reason(recorded, visit, da
     assert page.evaluate("window.hacked") is None
 
 
-def test_what_is_too_large_or_no_text_never_leaves_the_browser(recorded, visit):
-    page = visit(recorded)
+def test_what_is_too_large_or_no_text_never_leaves_the_browser(at_start, tmp_path):
+    page, large = at_start, tmp_path / "large.json"
+    large.write_bytes(b" " * (16 * 2**20 + 1))
     sent = []
     page.on("request", lambda request: sent.append(request.url) if request.method == "POST" else None)
-    give(page, b" " * (16 * 2**20 + 1))
+    page.set_input_files(".share input[type=file]", large)
     page.wait_for_selector("text=may have 16.0 MB at most")
     give(page, b"\xff\xfe\x00")
     page.wait_for_selector("text=not UTF-8 text")

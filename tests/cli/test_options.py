@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from explorer.__main__ import _parser
+from explorer.cli.commands import command_line
 from explorer.cli.options import as_options, flag, need_text, without_effect
 from explorer.config import DecodeConfig, knobs
 
@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 
 def commands(parser=None, path=()):
     """Every command and step, with its parser."""
-    parser = parser or _parser()
+    parser = parser or command_line()
     subs = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
     if path and not subs:
         yield " ".join(path), parser
@@ -36,6 +36,14 @@ COMMANDS = dict(commands())
 def options(command: str) -> list[argparse.Action]:
     skipped = (argparse._HelpAction, argparse._SubParsersAction)
     return [action for action in COMMANDS[command]._actions if not isinstance(action, skipped)]
+
+
+def test_every_switch_can_be_taken_back():
+    """A preset or a record may have switched it on."""
+    for command in COMMANDS:
+        for action in options(command):
+            assert not isinstance(action, (argparse._StoreTrueAction, argparse._StoreFalseAction)), action
+    assert "--no-window-includes-mismatch" in COMMANDS["replay"].format_help()
 
 
 def test_all_commands_are_looked_at():

@@ -11,7 +11,7 @@ from explorer.config import DecodeConfig
 from explorer.engine.decode import decode
 from explorer.engine.recorder import plain
 from explorer.trace import Baseline
-from explorer.ui.explore.report import end_event
+from explorer.ui.run_text import end_event
 from explorer.verdicts import Verdict
 
 LOOSE = DecodeConfig(theta=0.0, window=0, draft_length=4, max_new_tokens=24)

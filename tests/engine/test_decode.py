@@ -107,7 +107,7 @@ def test_exact_is_plain_greedy(shape, draft_length, make_pair, greedy):
 def test_acceptance_is_partial(shape, make_pair):
     """The pairs of this suite keep nothing, some and all of a draft, so that every way of rolling back is walked."""
     kept = {
-        (r.kept, len(r.drafted))
+        (r.accepted, len(r.drafted))
         for k in (3, 5)
         for r in run(make_pair(shape), dataclasses.replace(EXACT, draft_length=k))
     }
@@ -133,7 +133,7 @@ def test_a_draft_equal_to_the_target_keeps_all_and_adds_the_bonus(shape, draft_l
     left = COUNT
     for round_ in rounds:
         assert len(round_.drafted) == min(draft_length, left - 1)
-        assert round_.kept == len(round_.drafted)
+        assert round_.accepted == len(round_.drafted)
         assert round_.last == "bonus"
         left -= len(round_.committed)
     assert all(abs(math.log(p) - row.argmax_logprob) < 1e-4 for r in rounds for p, row in zip(r.draft_probs, r.rows))
@@ -194,7 +194,7 @@ def test_after_every_round_the_caches_hold_the_committed_tokens(shape, config, m
             assert context.language_model is pair.draft
             lag = (
                 bool(round_.drafted)
-                and round_.kept == len(round_.drafted)
+                and round_.accepted == len(round_.drafted)
                 and len(round_.emitted) == len(round_.committed)
             )
             all_kept += lag

@@ -258,7 +258,7 @@ def test_auto_takes_a_pair_that_shares_tables_as_a_whole(make_model, tokenizer, 
     assert pair.draft.model.get_input_embeddings() is pair.target.model.get_input_embeddings()
     config = DecodeConfig(rule="exact", draft_length=4, max_new_tokens=12)
     rounds = list(decode(pair, [1, 2, 3], config))
-    assert all(round_.kept == len(round_.drafted) for round_ in rounds)
+    assert all(round_.accepted == len(round_.drafted) for round_ in rounds)
 
 
 # Names ---------------------------------------------------------------------------------------------------------------

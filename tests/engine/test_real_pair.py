@@ -194,7 +194,7 @@ def test_the_shipped_head_is_plain_greedy_and_of_use(real_pair, oracle):
     for prompt in PROMPTS[3:6]:
         rounds = list(decode(real_pair, list(real_pair.encode(prompt).ids), config))
         assert_greedy(real_pair, oracle, prompt, [token for round_ in rounds for token in round_.emitted])
-        kept += sum(round_.kept for round_ in rounds)
+        kept += sum(round_.accepted for round_ in rounds)
     assert kept > 3
 
 
@@ -241,7 +241,7 @@ def test_one_forward_reproduces_what_was_recorded(real_pair, oracle):
 def test_the_draft_is_of_use(exact_rounds):
     """A broken draft still gives the right text, only at 0 % (llama.cpp PR#3812)."""
     rounds = [round_ for prompt in PROMPTS[:8] for round_ in exact_rounds(prompt)]
-    assert sum(round_.kept for round_ in rounds) / len(rounds) > 0.3
+    assert sum(round_.accepted for round_ in rounds) / len(rounds) > 0.3
 
 
 def test_a_real_run_is_a_valid_trace(real_pair, record, tmp_path):

@@ -9,9 +9,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from explorer.config import DecodeConfig
+from explorer.conflicts import EVERYTHING, Offers
 from explorer.engine.turns import in_turn
 from explorer.errors import UserError
-from explorer.sweep.record import Measured, Pass, PromptRuns, run_of
+from explorer.messages import Message
+from explorer.sweep.record import MeasuredPoint, Pass, PromptRuns, run_of
 from explorer.sweep.runner import sweep_points
 from explorer.trace import (
     Baseline,
@@ -83,7 +85,7 @@ def make_round(
     match = tuple(d == t for d, t in zip(drafted, replacement))
     protected = (False,) * len(steps)
     judgement = judge_rows(match, rows[:-1], protected, config)
-    committed = (*drafted[: judgement.kept], replacement[judgement.kept])
+    committed = (*drafted[: judgement.accepted], replacement[judgement.accepted])
     return Round(
         length_before=length_before,
         requested=config.draft_length if steps else 0,
@@ -123,7 +125,7 @@ class ScriptedPair:
 
     def encode(self, text: str, raw: bool = False) -> Prompt:
         if text == "too long":
-            raise UserError("the prompt has 9000 tokens and the budget is 128: shorten the prompt or lower the budget")
+            raise UserError("prompt.too_long", tokens=9000, budget=128, limit=2048)
         return Prompt((self.vocabulary.id(text),), text)
 
 
@@ -133,9 +135,7 @@ class ScriptedKnownPair:
     title: str = "Scripted pair"
     is_here: bool = True
     is_embedded: bool = True
-    has_pacer_layer: bool = False
-    has_judge_head: bool = False
-    head: None = None
+    offers: Offers = EVERYTHING
     cross_tokenizer: bool = False
     download_gb: float | None = 0.1
     suits: str = "any CPU"
@@ -177,22 +177,24 @@ class ScriptedRecorder:
 class ScriptedBackend:
     """Has the interface of explorer.ui.backend.Backend."""
 
-    loan_seconds = None
+    sweep_gpu_seconds = None
     takes_typed_pairs = True
-    warm = Backend.warm
+    warm_up = Backend.warm_up
     provenance = Backend.provenance
 
-    def __init__(self, script: Script, missing: str = ""):
-        self.script, self.missing = script, missing
+    def __init__(self, script: Script, missing: str = "", offers: Offers = EVERYTHING):
+        """offers: what its pair has."""
+        self.script, self.missing, self.offers = script, missing, offers
         self.closed = 0  # runs whose iterator was closed
 
     def pairs(self):
-        return (ScriptedKnownPair(), ScriptedKnownPair("absent", "Absent pair", is_here=False, is_embedded=False))
+        mine = ScriptedKnownPair(offers=self.offers)
+        return (mine, ScriptedKnownPair("absent", "Absent pair", is_here=False, is_embedded=False))
 
     def load(self, name: str):
-        yield "reading the script"
+        yield Message("progress.downloading", {"repository": "the script"})
         if name == "absent":
-            raise UserError("the weights of Absent pair are not on this machine: fetch them first")
+            raise UserError("weights.not_here", repository="absent/pair")
         return ScriptedPair(name, self.script)
 
     def recorder(self, pair, prompt, config):
@@ -242,14 +244,14 @@ class ScriptedBackend:
                 ),
             )
 
-    def measure(self, pair: ScriptedPair, sweep, points) -> Iterator[tuple[Measured, ...] | int | None]:
+    def measure(self, pair: ScriptedPair, sweep, points) -> Iterator[tuple[MeasuredPoint, ...] | int | None]:
         measured = []
         for point in points:
             traces = [self._trace(pair, pair.encode(one.item.prompt), sweep.points[point]) for one in sweep.prompts]
             yield sum(len(trace.rounds) for trace in traces)
             seconds = sum((trace.seconds for trace in traces), Seconds())
             tokens = sum(len(trace.output_ids) for trace in traces)
-            measured.append(Measured(point, tokens, len(traces), len(traces), seconds))
+            measured.append(MeasuredPoint(point, tokens, len(traces), len(traces), seconds))
         yield tuple(measured)
 
     def _trace(self, pair: ScriptedPair, prompt: Prompt, config: DecodeConfig) -> Trace:

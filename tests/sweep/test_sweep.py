@@ -22,7 +22,7 @@ from explorer.prompts import HELD_OUT, PromptItem, read_prompts
 from explorer.sweep.points import points_of
 from explorer.sweep.record import Sweep
 from explorer.sweep.runner import run_again, sweep_points, sweep_prompts, tasks
-from explorer.training.pacer.train import Recipe
+from explorer.training.pacer.train import LayerRecipe
 
 ROOT = Path(__file__).parents[2]
 ITEMS = (
@@ -161,6 +161,18 @@ def arguments(saved, tmp_path):
             "--draft-lengths", "3,6", "--max-new-tokens", "12", "--out", str(tmp_path / "s.csv")]  # fmt: skip
 
 
+def test_a_sweep_counts_the_window_either_way(arguments, tmp_path):
+    """The last of the two forms holds; with the mismatch counted a window of 0 would be refused."""
+    short = [*arguments, "--limit", "1", "--windows", "1"]
+    for options, counted in (
+        (["--window-includes-mismatch"], True),
+        (["--window-includes-mismatch", "--no-window-includes-mismatch"], False),
+    ):
+        assert main([*short, *options]) == 0
+        loose = [point for point in Sweep.load(tmp_path / "s.json").points if point.rule == "fly"]
+        assert {point.window_includes_mismatch for point in loose} == {counted}
+
+
 def test_sweep_writes_both_files_and_prints_the_choice(arguments, tmp_path, capsys):
     assert main(arguments) == 0
     out, err = capsys.readouterr()
@@ -183,7 +195,7 @@ def test_a_trained_layer_steers_a_sweep(arguments, make_pair, tmp_path, capsys):
     """Its own settings unless others are named; without a layer the policy is refused."""
     layer = PreVerificationLayer.beside(make_pair("llama").oracle_draft)
     card = Card("tiny", {}, {"target": "float32", "draft": "float32"}, layer.shape, Rule("fly", 0.05, 3, "normalized"),
-                {}, Recipe().numbers, {}, {"fly": Choice(0.0, 1.1, 3, 6)})  # fmt: skip
+                {}, LayerRecipe().numbers, {}, {"fly": Choice(0.0, 1.1, 3, 6)})  # fmt: skip
     save(tmp_path / "layer", layer, card)
     few = [*arguments, "--limit", "1", "--length", "pacer"]
     assert main([*few, "--block-size", "2", "--pacer-layer", str(tmp_path / "layer")]) == 0
@@ -232,7 +244,7 @@ def test_bad_options_are_one_line(arguments, option, value, words, capsys):
 
 
 def test_an_interrupt_keeps_the_finished_prompts(arguments, tmp_path, capsys, monkeypatch):
-    from explorer.cli import sweep as command
+    from explorer.sweep import runner as command
 
     original = command.sweep_prompts
 
@@ -250,7 +262,7 @@ def test_an_interrupt_keeps_the_finished_prompts(arguments, tmp_path, capsys, mo
 
 
 def test_an_interrupt_while_speeds_are_measured_keeps_the_sweep(arguments, tmp_path, capsys, monkeypatch):
-    from explorer.cli import sweep as command
+    from explorer.sweep import runner as command
 
     def interrupted(*_):
         yield None

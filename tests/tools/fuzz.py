@@ -107,7 +107,7 @@ def swapped(data: Any, rng: random.Random) -> Any:
 
 # What reads from outside ---------------------------------------------------------------------------------------------
 
-Case = Callable[[random.Random], None]  # raises UserError (or gr.Error) where the input is refused
+Case = Callable[[random.Random], None]  # raises UserError or PageRefusal where the input is refused
 
 
 @contextmanager
@@ -115,6 +115,7 @@ def kinds() -> Iterator[dict[str, Case]]:
     """Every reader by name; each call makes one input and gives it to the reader."""
     import gradio as gr
     import torch
+    from explore import ExploreHandlers
     from safetensors.torch import save_file
     from scripted import STORY, ScriptedBackend, ScriptedPair, make_trace
     from transformers import LlamaConfig
@@ -131,12 +132,14 @@ def kinds() -> Iterator[dict[str, Case]]:
     from explorer.sweep.points import points_of
     from explorer.sweep.record import PromptRuns, Sweep
     from explorer.trace import Trace
-    from explorer.training.pacer.data import BRANCH, Text, read_shard, write_shard
-    from explorer.ui.compare import handlers as comparing
-    from explorer.ui.controls import page_knobs
-    from explorer.ui.explore import handlers as callbacks
+    from explorer.training.pacer.data import BRANCH, DraftedText, read_shard, write_shard
+    from explorer.ui.compare.handlers import CompareHandlers
+    from explorer.ui.compare.request import CompareSession, side_knobs
+    from explorer.ui.explore.session import ExploreSession
     from explorer.ui.exports import page, rounds_csv
-    from explorer.ui.tune import handlers as tuning
+    from explorer.ui.page_knobs import page_knobs
+    from explorer.ui.tune.handlers import TuneHandlers
+    from explorer.ui.tune.session import TuneSession
 
     suite = shared()
     config = DecodeConfig(theta=0.3, window=1, draft_length=3, max_new_tokens=16)
@@ -147,13 +150,13 @@ def kinds() -> Iterator[dict[str, Case]]:
     texts += [path.read_bytes() for path in sorted(recorded) if path.stat().st_size < LARGEST]
     trees = [json.loads(text) for text in texts]
     backend = ScriptedBackend(STORY)
-    handlers, tune, compare = callbacks.Callbacks(backend), tuning.Tuning(backend), comparing.Comparing(backend)
+    handlers, tune, compare = ExploreHandlers(backend), TuneHandlers(backend), CompareHandlers(backend)
     knobs = [knob.default for knob in page_knobs()]
 
-    def small_text() -> Text:
+    def small_text() -> DraftedText:
         ids, one = torch.tensor([3, 4, 5, 6]), torch.zeros(1, BRANCH)
         choices = torch.tensor([5, 7]).int()  # the second is not the target's: a branch leaves there
-        return Text(
+        return DraftedText(
             ids, 2, choices, torch.ones(2), torch.zeros(2, 4).half(), torch.zeros(2, 2), one.int(), one, torch.zeros(1, BRANCH, 4).half(),
             one.int(), torch.zeros(1, BRANCH, 2),
         )  # fmt: skip
@@ -173,7 +176,7 @@ def kinds() -> Iterator[dict[str, Case]]:
     def imported(rng: random.Random) -> None:
         text = damaged(rng.choice(texts), rng).decode("utf-8", "surrogateescape")
         event = SimpleNamespace(text=rng.choice([text, text, text, *JUNK]), name=rng.choice(["f.json", *JUNK]))
-        handlers.open_file(callbacks.Session(), event)
+        handlers.open_file(ExploreSession(), event)
 
     def judged(rng: random.Random) -> None:
         line = b'{"match": [true, false], "entropy": [0.1, 0.5], "theta": 0.3, "window": 0, "rule": "fly", "protected": null}'
@@ -190,41 +193,41 @@ def kinds() -> Iterator[dict[str, Case]]:
         form = ["go", "scripted", False, *knobs]
         for _ in range(rng.choice([1, 1, 3])):
             form[rng.randrange(len(form))] = rng.choice(JUNK)
-        handlers.prepare(callbacks.Session(), *form)
+        handlers.prepare(ExploreSession(), *form)
 
     def tuned(rng: random.Random) -> None:
         form = [0.1, 0, "scripted", "own", 6, "go", "normalized", "0.05", "1", "8", 24, "model", "fixed", False]
         for _ in range(rng.choice([1, 1, 3])):
             form[rng.randrange(len(form))] = rng.choice(JUNK)
         tune.expected(*form[2:])
-        tune.prepare(tuning.TuneSession(), *form)
+        tune.prepare(TuneSession(), *form)
 
     def compared(rng: random.Random) -> None:
-        sides = [knob.default for knob in comparing.side_knobs()] * 2
+        sides = [knob.default for knob in side_knobs()] * 2
         form = ["go", "scripted", 24, False, *sides]
         for _ in range(rng.choice([1, 1, 3])):
             form[rng.randrange(len(form))] = rng.choice(JUNK)
-        compare.prepare(comparing.CompareSession(), *form)
+        compare.prepare(CompareSession(), *form)
 
     def picked(rng: random.Random) -> None:
         """Events of the view: what a link names, a rerun, a point of a sweep."""
         junk = rng.choice(JUNK)
-        session = callbacks.Session()
-        handlers.open_recording(session, junk)
+        session = ExploreSession()
+        handlers.open_run(session, junk)
         handlers.open_linked(session, SimpleNamespace(run=junk))
-        handlers.same_prompt(SimpleNamespace(prompt=junk, pair=rng.choice(JUNK)))
-        tune.choose(tuning.TuneSession(), junk, rng.choice(JUNK))
+        handlers.prompt_and_pair(SimpleNamespace(prompt=junk, pair=rng.choice(JUNK)))
+        tune.choose(TuneSession(), junk, rng.choice(JUNK))
         with suppress(gr.Error):  # nothing is swept yet
-            tune.prepare_measure(tuning.TuneSession(), SimpleNamespace(point=junk))
+            tune.prepare_measure(TuneSession(), SimpleNamespace(point=junk))
 
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         layer = PreVerificationLayer.beside(suite.tiny_pair("llama").oracle_draft)
-        from explorer.training.pacer.train import Recipe
+        from explorer.training.pacer.train import LayerRecipe
 
         card = cards.Card(
             "tiny", {"target": "t", "draft": "d"}, {"target": "float32", "draft": "float32"}, layer.shape,
-            cards.Rule("exact", 0.05, 3, "normalized"), {"texts": 1}, Recipe().numbers, {"auc": 0.9}, {},
+            cards.Rule("exact", 0.05, 3, "normalized"), {"texts": 1}, LayerRecipe().numbers, {"auc": 0.9}, {},
         )  # fmt: skip
         cards.save(folder, layer, card)
         weights, described = (folder / cards.WEIGHTS).read_bytes(), (folder / cards.CARD).read_bytes()
@@ -294,6 +297,10 @@ def kinds() -> Iterator[dict[str, Case]]:
         yield {name: _refusing(reader, gr.Error) for name, reader in readers.items()}
 
 
+class PageRefusal(Exception):
+    """The page refuses an input."""
+
+
 def _refusing(reader: Case, error: type[Exception]) -> Case:
     """The page refuses with Gradio's error: one kind of refusal for the tally."""
 
@@ -301,7 +308,7 @@ def _refusing(reader: Case, error: type[Exception]) -> Case:
         try:
             reader(rng)
         except error as refused:
-            raise UserError(str(refused)) from None
+            raise PageRefusal(str(refused)) from None
 
     return case
 
@@ -314,7 +321,7 @@ def tried(case: Case, count: int, seed: int) -> Tally:
         try:
             case(random.Random(number))
             tally.accepted += 1
-        except UserError:
+        except (UserError, PageRefusal):
             tally.refused += 1
         except BaseException as error:
             error.add_note(f"input of seed {number}")

@@ -87,7 +87,7 @@ class Visitor:
         refused = await self._event("prepare", form)
         if refused.error:
             return refused
-        return await self._event("page_run", form, stop_after, leave_after)
+        return await self._event("page_run", [None], stop_after, leave_after)
 
     async def _event(
         self, name: str, form: list[Any], stop_after: int | None = None, leave_after: int | None = None
@@ -175,7 +175,7 @@ async def visitors(url: str, count: int) -> AsyncIterator[list[Visitor]]:
 
 def form_of(prompt: str, pair: str, **changes: Any) -> list[Any]:
     """The data of a press of Run: the session's place, prompt, pair, no baseline, and every knob of the page."""
-    from explorer.ui.controls import page_knobs
+    from explorer.ui.page_knobs import page_knobs
 
     knobs = {knob.name: knob.default for knob in page_knobs()} | changes
     return [None, prompt, pair, False, *knobs.values()]
@@ -194,8 +194,6 @@ def shared() -> Any:
 
 def tiny_backend():
     """The page's own backend over the tiny random pair of the tests, loaded already."""
-    for folder in (ROOT, ROOT / "tests" / "support"):
-        sys.path.insert(0, str(folder))
     from scripted import ScriptedKnownPair
 
     from explorer.ui.backend import Backend
@@ -215,17 +213,15 @@ def tiny_backend():
 def serve(pair: str) -> None:
     """Serve until stdin closes; prints the address, and the name of the pair a run takes."""
     os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
-    sys.path.insert(0, str(ROOT))
-    backend = tiny_backend() if pair == "tiny" else None
-    from explorer.ui.backend import Backend
-    from explorer.ui.page import build_page
-    from explorer.ui.theme import launch_options
+    for folder in (ROOT, ROOT / "tests" / "support"):
+        sys.path.insert(0, str(folder))
+    from serving import served
 
-    page = build_page(backend or Backend(), recorded=())
-    _, url, _ = page.launch(prevent_thread_lock=True, quiet=True, server_name="127.0.0.1", **launch_options())
-    print(json.dumps({"url": url}), flush=True)
-    sys.stdin.read()
-    page.close()
+    from explorer.ui.backend import Backend
+
+    with served(tiny_backend() if pair == "tiny" else Backend()) as (_, url):
+        print(json.dumps({"url": url}), flush=True)
+        sys.stdin.read()
 
 
 def resident(pid: int) -> float:

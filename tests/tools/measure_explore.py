@@ -18,13 +18,13 @@ HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE.parents[1]), str(HERE.parent / "support")]
 
 from scripted import STORY, ScriptedBackend, Step, Words, make_round  # noqa: E402
+from serving import launch  # noqa: E402
 
 from explorer.config import DecodeConfig  # noqa: E402
 from explorer.stops import Stop  # noqa: E402
 from explorer.trace import Prompt, Provenance, Trace, mentioned_ids  # noqa: E402
 from explorer.ui.page import build_page  # noqa: E402
 from explorer.ui.recordings import recordings  # noqa: E402
-from explorer.ui.theme import launch_options  # noqa: E402
 
 ROUNDS, DRAFT = 200, 8
 WORDS = ["the", "of", "and", "to", "in", "a", "is", "that", "it", "for", "was", "on", "as", "with", "be", "by", "at"]
@@ -69,7 +69,7 @@ def main() -> None:
         short.save(Path(folder) / "a-short.json")
         recorded = recordings({}, folder=Path(folder))
     page_ = build_page(ScriptedBackend(STORY), recorded=recorded)
-    _, url, _ = page_.launch(prevent_thread_lock=True, quiet=True, **launch_options())
+    url = launch(page_)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
         for attempt in range(3):

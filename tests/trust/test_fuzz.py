@@ -17,8 +17,9 @@ from explorer.errors import UserError
 from explorer.schema import SchemaError, parse_json
 from explorer.trace import MAX_TEXT_BYTES, Trace
 from explorer.training.common.checkpoint import read_checkpoint
-from explorer.training.pacer.data import read_settings, read_shard
-from explorer.ui.recordings import run_text
+from explorer.training.common.collection import read_settings
+from explorer.training.pacer.data import read_shard
+from explorer.ui.run_text import run_text
 
 INPUTS = {
     "trace, bytes": 60,
@@ -152,5 +153,5 @@ def test_a_header_that_promises_gigabytes_is_refused(tmp_path):
 
 def test_a_card_above_its_size_is_not_read(tmp_path):
     (tmp_path / "card.json").write_bytes(b" " * (2**20 + 1))
-    with pytest.raises(CardError, match="larger than a card can be"):
+    with pytest.raises(CardError, match="larger than such a file can be"):
         load(tmp_path)

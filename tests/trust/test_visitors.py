@@ -6,36 +6,31 @@ import logging
 import threading
 import weakref
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 
 import httpx
 import pytest
+from explore import ExploreHandlers
 from load import check, form_of, tiny_backend, visitors
-from scripted import STORY, Script, ScriptedBackend
+from scripted import STORY, Script, ScriptedBackend, make_trace
+from serving import PATIENCE, served
 
 from explorer.engine.models.model import Context
 from explorer.engine.models.packed import PackedContext
 from explorer.trace import Round, Trace
-from explorer.ui.explore import handlers as cb
+from explorer.ui import streams
+from explorer.ui.compare.request import CompareSession
+from explorer.ui.explore.session import ExploreSession, OwnRun
+from explorer.ui.jobs import Job
 from explorer.ui.limits import BODY_LIMIT, UPLOAD_LIMIT
-from explorer.ui.page import build_page
-from explorer.ui.theme import launch_options
-from explorer.ui.tune import handlers as tuning
+from explorer.ui.tune.session import TuneSession
 
 
 @pytest.fixture(scope="module")
 def serve():
     """Serve the page over a backend; returns the page and its address."""
-    pages = []
-
-    def start(backend):
-        page = build_page(backend, recorded=())
-        _, url, _ = page.launch(prevent_thread_lock=True, quiet=True, server_name="127.0.0.1", **launch_options())
-        pages.append(page)
-        return page, url
-
-    yield start
-    for page in pages:
-        page.close()
+    with ExitStack() as servers:
+        yield lambda backend: servers.enter_context(served(backend))
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +42,7 @@ def scripted_page(serve):
 
 @pytest.fixture(scope="module")
 def address(scripted_page):
-    return scripted_page[1].rstrip("/")
+    return scripted_page[1]
 
 
 @pytest.fixture
@@ -67,7 +62,7 @@ def at_once(scene):
         return threads.submit(asyncio.run, scene).result()
 
 
-async def until(holds, patience=20.0):
+async def until(holds, patience=PATIENCE):
     """Wait for something to become true on the server."""
     for _ in range(int(patience / 0.02)):
         if holds():
@@ -169,14 +164,14 @@ def test_a_page_that_waits_and_is_closed_never_runs(gated):
 def test_what_a_closed_page_had_is_let_go(address, monkeypatch):
     """Gradio keeps the state of closed pages, and with it every run that ended in one."""
     traces = []
-    kept = cb.Session.__setattr__
+    kept = ExploreSession.__setattr__
 
     def watch(self, name, value):
-        if isinstance(value, cb.Own):
+        if isinstance(value, OwnRun):
             traces.append(weakref.ref(value.trace))
         kept(self, name, value)
 
-    monkeypatch.setattr(cb.Session, "__setattr__", watch)
+    monkeypatch.setattr(ExploreSession, "__setattr__", watch)
 
     def alive():
         gc.collect()
@@ -200,15 +195,19 @@ def test_what_a_closed_page_had_is_let_go(address, monkeypatch):
 
 
 def test_every_session_forgets_what_it_holds(tmp_path):
-    session = tuning.TuneSession(text="x", sweep=object(), points=(object(),))
-    session.forget()
-    assert (session.stopping, session.text, session.sweep, session.points) == (True, "", None, ())
-    record = tmp_path / "record.json"
-    record.write_text("{}")
-    session = cb.Session(own=cb.Own(object(), "", "", record), shown="a")
+    for session in (ExploreSession(), CompareSession(), TuneSession()):
+        session.begin(job := Job(request=None))
+        session.forget()
+        assert job.is_cancelled
+        assert session.job is None
+        assert session.take() is None, "what waited in the queue never runs"
+    own = OwnRun("r", make_trace(), "", "scripted")
+    record = own.record(tmp_path)
+    session = ExploreSession(own=own, shown="a")
     session.forget()
     assert not record.exists()
-    assert (session.stopping, session.own, session.shown) == (True, None, "")
+    assert (session.own, session.shown) == (None, "")
+    assert own.record(tmp_path) is None, "an event that comes late leaves no file"
 
 
 @pytest.fixture(scope="module")
@@ -245,8 +244,8 @@ def test_stop_and_a_closed_page_free_the_caches(end, tiny, monkeypatch):
 @pytest.mark.slow
 def test_two_hundred_runs_hold_no_more_than_one(monkeypatch):
     """Live objects after a run and after 200: contexts, rounds, traces. (Memory itself is measured by tests/tools/load.py.)"""
-    monkeypatch.setattr(cb, "UPDATE_SECONDS", 0.0)
-    handlers, session = cb.Callbacks(tiny_backend()), cb.Session()
+    monkeypatch.setattr(streams, "UPDATE_SECONDS", 0.0)
+    handlers, session = ExploreHandlers(tiny_backend()), ExploreSession()
     values = form_of("go", "tiny", max_new_tokens=3, draft_length=2)[1:]
 
     def held() -> list[int]:
@@ -257,7 +256,7 @@ def test_two_hundred_runs_hold_no_more_than_one(monkeypatch):
     def run(count):
         for _ in range(count):
             handlers.prepare(session, *values)
-            for _ in handlers.run(session, *values):
+            for _ in handlers.run(session):
                 pass
         return held()
 
@@ -308,7 +307,7 @@ def test_a_body_beyond_the_limit_is_refused_before_it_is_parsed(address, chunked
     body = {"content": pieces()} if chunked else {"content": piece * count}
     try:
         answer = httpx.post(
-            f"{address}/gradio_api/queue/join", headers={"content-type": "application/json"}, timeout=60, **body
+            f"{address}/gradio_api/queue/join", headers={"content-type": "application/json"}, timeout=PATIENCE, **body
         )
     except (httpx.WriteError, httpx.ReadError):  # the server hangs up before all of it is sent
         return
@@ -317,7 +316,10 @@ def test_a_body_beyond_the_limit_is_refused_before_it_is_parsed(address, chunked
 
 def test_a_file_beyond_the_limit_is_refused_while_it_comes_in(address):
     small, large = (b"x" * UPLOAD_LIMIT, b"x" * (UPLOAD_LIMIT + 1))
-    answers = [httpx.post(f"{address}/gradio_api/upload", files={"files": ("f.txt", data)}) for data in (small, large)]
+    answers = [
+        httpx.post(f"{address}/gradio_api/upload", files={"files": ("f.txt", data)}, timeout=PATIENCE)
+        for data in (small, large)
+    ]
     assert [answer.status_code for answer in answers] == [200, 413]
     assert "size" in answers[1].text
 

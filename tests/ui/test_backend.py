@@ -1,16 +1,19 @@
 """The page's view of the engine on a tiny pair, with heartbeats between the rounds as a slow machine has them."""
 
+import weakref
+
 import pytest
 
 from explorer.config import DecodeConfig
 from explorer.engine.decode import decode
 from explorer.engine.models import registry
+from explorer.engine.pair import Pair
 from explorer.errors import UserError
 from explorer.prompts import PromptItem
 from explorer.sweep.record import PromptRuns, Sweep
 from explorer.ui import backend as module
 from explorer.ui.backend import Backend
-from explorer.ui.explore.handlers import Callbacks
+from explorer.ui.explore.request import RequestReader
 
 CONFIG = DecodeConfig(max_new_tokens=12, draft_length=4)
 
@@ -84,8 +87,28 @@ def test_a_prompt_that_cannot_run_is_refused(slow, pair):
         list(slow.sweep(pair, [PromptItem("word " * 300)], slow.points(CONFIG, [0.1], [1], [4])))
 
 
+def test_a_pair_is_let_go_before_the_next_one_is_loaded(make_model, tokenizer, monkeypatch):
+    """Two may not fit into memory. Recorded steps, their buffers and the weights refer to each other in a circle."""
+    held, alive = [], []
+
+    def load_pair(name, progress):
+        alive.append([found() is not None for found in held])
+        model = make_model("llama", 0)
+        pair = Pair.of(name, model, model, tokenizer, fixed_draft=True)
+        held.append(weakref.ref(pair.draft.model))
+        return pair
+
+    monkeypatch.setattr("explorer.engine.load_pair.load_pair", load_pair)
+    backend = Backend()
+    for name in ("one", "two", "two"):
+        _, pair = result_of(backend.load(name))
+        list(backend.decode(pair, pair.encode("hello"), CONFIG))
+        del pair
+    assert alive == [[], [False]], "the second is loaded once, when the first is gone"
+
+
 def test_on_a_gpu_the_page_is_never_set_to_a_pair_that_drafts_for_itself(monkeypatch):
     """A recorded run of it still opens; a run of one's own starts from the default there."""
-    assert Callbacks(Backend())._pair("smollm2-135m") == "smollm2-135m"
+    assert RequestReader(Backend()).runnable_pair("smollm2-135m") == "smollm2-135m"
     monkeypatch.setattr(registry, "has_cuda", lambda: True)
-    assert Callbacks(Backend())._pair("smollm2-135m") == "smollm2-135m-distilled"
+    assert RequestReader(Backend()).runnable_pair("smollm2-135m") == "smollm2-135m-distilled"

@@ -4,13 +4,14 @@ import re
 from types import SimpleNamespace
 
 import pytest
+from explore import ExploreHandlers
 from scripted import STORY, ScriptedBackend, make_trace
 
 from explorer.analysis.calibration import calibration, predictions
 from explorer.trace import Trace
 from explorer.ui import messages
-from explorer.ui.explore import handlers as cb
 from explorer.ui.explore.charts import MARKS, figure
+from explorer.ui.explore.session import OWN, ExploreSession, OwnRun
 from explorer.ui.recordings import recordings
 from explorer.verdicts import Verdict
 
@@ -38,13 +39,13 @@ def test_every_verdict_of_a_mismatch_has_a_mark():
 
 def test_charts_are_of_the_run_on_show(hand, tmp_path):
     hand.valid().save(tmp_path / "a.json")
-    handlers = cb.Callbacks(ScriptedBackend(STORY), recordings({}, folder=tmp_path))
+    handlers = ExploreHandlers(ScriptedBackend(STORY), recordings({}, folder=tmp_path))
     event = SimpleNamespace(text=None)
-    session = cb.Session(shown="a")
+    session = ExploreSession(shown="a")
     assert handlers.charts(session, event).data
     session.shown = ""  # a run is being made
     assert not hasattr(handlers.charts(session, event), "data")
-    session.own, session.shown = cb.Own(Trace.load(tmp_path / "a.json"), "", "hand"), cb.OWN
+    session.own, session.shown = OwnRun("r", Trace.load(tmp_path / "a.json"), "", "hand"), OWN
     assert handlers.charts(session, event).data
 
 
@@ -53,7 +54,7 @@ def test_a_run_that_pacer_steered_shows_its_drafts_and_whether_its_predictions_h
     parts = {part.name: part for part in figure(trace).data}
     kept, lost = parts["kept"].y, parts["not kept"].y
     assert [sum(pair) for pair in zip(kept, lost)] == [len(round_.drafted) for round_ in trace.rounds]
-    assert list(kept) == [round_.kept for round_ in trace.rounds]
+    assert list(kept) == [round_.accepted for round_ in trace.rounds]
     bins = calibration(*predictions(trace.rounds))
     scored = parts["scored tokens"]
     assert list(zip(scored.x, scored.y)) == [(one.predicted, one.kept) for one in bins]
@@ -62,7 +63,7 @@ def test_a_run_that_pacer_steered_shows_its_drafts_and_whether_its_predictions_h
 
 
 def test_a_korean_visitor_reads_korean_charts(monkeypatch):
-    monkeypatch.setattr(messages, "language", lambda: "ko")
+    monkeypatch.setattr(messages, "visitors_language", lambda: "ko")
     made = figure(make_trace(blocks=True))
     said = [part.name for part in made.data] + [note.text for note in made.layout.annotations]
     said += [axis.title.text for axis in (made.layout.xaxis, made.layout.xaxis2, made.layout.yaxis4) if axis.title.text]

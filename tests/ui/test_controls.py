@@ -5,8 +5,10 @@ import inspect
 import pytest
 
 from explorer.config import ConfigError, DecodeConfig, knobs
-from explorer.ui.controls import config_of, control, page_knobs
-from explorer.ui.languages import say
+from explorer.ui.controls import control
+from explorer.ui.forms import config_of
+from explorer.ui.languages import I18N
+from explorer.ui.page_knobs import page_knobs
 
 DEFAULTS = {knob.name: knob.default for knob in page_knobs()}
 
@@ -19,7 +21,7 @@ def test_every_knob_with_a_choice_has_a_control():
 
 @pytest.mark.parametrize("knob", page_knobs(), ids=lambda knob: knob.name)
 def test_a_control_says_what_the_table_says(knob):
-    component, english = control(knob), say.translations_dict["en"]
+    component, english = control(knob), I18N.translations_dict["en"]
     title, info = english[component.label.key], english[component.info.key]
     assert title.startswith(knob.label.removesuffix(" rho"))
     assert title.endswith(f"({knob.unit})") == bool(knob.unit)

@@ -13,8 +13,8 @@ from scripted import STORY, Script, Step, make_trace
 from explorer.__main__ import main
 from explorer.trace import Trace
 from explorer.ui import exports
-from explorer.ui.catalogue import en as texts
-from explorer.ui.recordings import run_text
+from explorer.ui.catalogue import en
+from explorer.ui.run_text import run_text
 from explorer.ui.scripts import function, styles
 
 RUNS = sorted((Path(__file__).parents[2] / "examples" / "runs").glob("*.json"))
@@ -27,7 +27,7 @@ HOSTILE = [
 CSV = """(() => {
   const run = newRun(JSON.parse(data[0]));
   data.slice(1).forEach((line) => readEvent(run, JSON.parse(line)));
-  return csvOfRounds(run);
+  return roundsCsv(run);
 })()"""
 
 
@@ -94,13 +94,11 @@ def hostile():
 def test_both_sides_make_the_same_page(hostile):
     text = run_text("recorded elsewhere", "elsewhere", hostile, here=True)
     values = {
-        "language": "en", "title": f"<b>&\"' %{{run}}</b> · {texts.TITLE}", "nonce": "n" * 32, "styles": styles(),
+        "language": "en", "title": f"<b>&\"' %{{run}}</b> · {en.page.LABELS['title']}", "nonce": "n" * 32, "styles": styles(),
         "script": function(), "run": text, "record": hostile.dumps(),
     }  # fmt: skip
     # json.dumps and html.escape write two quotes differently, and mean the same.
-    made = (
-        run_script("pageOf(data)", values).replace("&#60;", "&lt;").replace("&#62;", "&gt;").replace("&#38;", "&amp;")
-    )
+    made = run_script("page(data)", values).replace("&#60;", "&lt;").replace("&#62;", "&gt;").replace("&#38;", "&amp;")
     assert made.replace("&#34;", "&quot;").replace("&#39;", "&#x27;") == exports.page(hostile, nonce="n" * 32)
 
 

@@ -1,6 +1,6 @@
 """The lesson: every step finds its place in the recorded runs, the place shows what the text claims, and questions are answered.
 
-Places are looked up by explorer/ui/web/learn/steps.js; what they must show is said here by verdict, so that a run recorded anew either fits or
+Places are looked up by explorer/ui/web/learn/lesson_steps.js; what they must show is said here by verdict, so that a run recorded anew either fits or
 fails here.
 """
 
@@ -13,7 +13,7 @@ from node import run_script
 
 from explorer.config import DecodeConfig
 from explorer.trace import Trace
-from explorer.ui.catalogue import lesson_en as texts_learn
+from explorer.ui.catalogue import en
 from explorer.ui.recordings import RUNS, recordings
 from explorer.verdicts import Verdict
 
@@ -32,8 +32,8 @@ CHECK = """
     const step = LESSON.find((one) => one.name === name), run = read(data.texts[step.run]);
     const now = { ...run.head.config, ...settings }, again = replay(run, now);
     const place = (step.rounds?.[part] ?? step.find)(run);
-    const judged = (round) => sameRule(now, run.head.config) ? round.judged : again.rounds[round.index].judged;
-    return step.check({ run, place, at: { ...place, ...at }, settings: now, judged, seen: new Set(seen), answer: { ...place, ...answer } });
+    const judgementOf = (round) => sameRule(now, run.head.config) ? round.judgement : again.rounds[round.index].after;
+    return step.check({ run, place, at: { ...place, ...at }, settings: now, judgementOf, seen: new Set(seen), answer: { ...place, ...answer } });
   });"""
 
 
@@ -69,7 +69,7 @@ def check(*cases):
 
 
 def test_every_step_has_its_run_its_places_and_its_words(steps):
-    assert list(texts_learn.LESSON["step"]) == list(steps), "in the order they are taken"
+    assert list(en.lesson.LESSON["step"]) == list(steps), "in the order they are taken"
     assert 8 <= len(steps) <= 12
     for step in steps.values():
         assert step["run"] in texts()
@@ -207,12 +207,12 @@ def test_questions_are_answered_from_the_state(steps):
             if case is not good:
                 outcome = next(outcomes)
                 assert not outcome["right"], (case, outcome)
-            said = texts_learn.LESSON["step"][case["name"]]["notes"]
+            said = en.lesson.LESSON["step"][case["name"]]["notes"]
             assert outcome["note"] in said, (case, outcome)
     assert {group[0]["name"] for group in ANSWERS} == set(steps)
 
 
 def test_no_text_holds_a_figure():
     """Figures come from the run on show, so that a run recorded anew brings its own."""
-    said = json.dumps(texts_learn.LESSON["step"], ensure_ascii=False)
+    said = json.dumps(en.lesson.LESSON["step"], ensure_ascii=False)
     assert re.findall(r"\d+(?:\.\d+)?", re.sub(r"\{\w+\}", "", said)) == ["0", "1"], "the ends of the entropy's scale"

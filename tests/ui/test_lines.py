@@ -68,7 +68,7 @@ def test_a_round_reads_back_as_it_was_recorded():
     for record, round_ in zip(records, run["rounds"], strict=True):
         rows = record.rows
         assert [text[token] for token in round_["drafted"]] == [piece_of(words[token]).text for token in record.drafted]
-        assert [text[token] for token in round_["choice"]] == [
+        assert [text[token] for token in round_["replacement"]] == [
             piece_of(words[token]).text for token in record.replacement
         ]
         assert tuple(round_["match"]) == record.match
@@ -76,12 +76,12 @@ def test_a_round_reads_back_as_it_was_recorded():
             row.entropy_normalized for row in rows
         ]  # bit-equal: theta meets them
         assert round_["entropy"]["top3"] == [row.entropy_top3 for row in rows]
-        assert round_["judged"]["verdicts"] == list(map(str, record.verdicts))
-        assert (round_["judged"]["kept"], round_["judged"]["last"]) == (record.kept, record.last)
+        assert round_["judgement"]["verdicts"] == list(map(str, record.verdicts))
+        assert (round_["judgement"]["accepted"], round_["judgement"]["last"]) == (record.accepted, record.last)
         assert round_["emitted"] == len(record.emitted)
-        assert len(round_["likeliest"]) == len(rows)
-        assert text[round_["likeliest"][0][0]["token"]] == piece_of(words[rows[0].argmax]).text
-        assert round_["likeliest"][0][0]["chance"] == 0.6
+        assert len(round_["top"]) == len(rows)
+        assert text[round_["top"][0][0]["token"]] == piece_of(words[rows[0].argmax]).text
+        assert round_["top"][0][0]["prob"] == 0.6
 
 
 def test_each_piece_of_the_vocabulary_is_sent_once():
@@ -128,7 +128,7 @@ def test_what_only_some_runs_have_is_sent_only_there():
         )
 
     (round_,) = read(encode(Words(), [([Step(" a"), Step(" b")], " c")], change=change)[0])["rounds"]
-    assert (round_["guarded"], round_["source"]) == ([True, False], ["lookup", "model"])
+    assert (round_["protected"], round_["sources"]) == ([True, False], ["lookup", "model"])
     assert round_["blocks"][1] == {"size": 1, "mean": 0.2, "threshold": 0.6, "passed": False, "scores": [0.2]}
 
 
@@ -143,7 +143,7 @@ def test_a_match_that_was_drawn_is_not_equality():
 
     (round_,) = read(encode(Words(), [([Step(" a", " b", 0.01)], " c")], change=change)[0])["rounds"]
     assert round_["match"] == [True]
-    assert round_["drafted"] != round_["choice"][:1]
+    assert round_["drafted"] != round_["replacement"][:1]
 
 
 @pytest.mark.parametrize("text", HOSTILE)
@@ -169,7 +169,7 @@ def test_a_round_cut_at_the_budget_shows_only_what_was_emitted():
 def test_a_round_without_a_draft():
     run = read(encode(Words(), [([], " alone")], config=DecodeConfig(rule="autoregressive"))[0])
     assert [(token["text"], token["position"]) for token in run["tokens"]] == [(" alone", 0)]
-    assert run["rounds"][0]["judged"] == {"verdicts": [], "kept": 0, "cut": None, "last": "bonus"}
+    assert run["rounds"][0]["judgement"] == {"verdicts": [], "accepted": 0, "cut": None, "last": "bonus"}
 
 
 def test_a_row_stays_small():
@@ -181,7 +181,7 @@ def test_a_row_stays_small():
 def test_the_header_carries_the_settings_and_their_notes():
     head = json.loads(module.header("ab", "pair", "Pair", "go", DecodeConfig(window=9, draft_length=8)))
     assert (head["run"], head["recorded"], head["config"]["theta"], head["config"]["window"]) == ("ab", False, 0.05, 9)
-    assert "nothing can be deferred" in head["notes"][0]
+    assert head["notes"] == [{"code": "note.window_too_long", "values": {"window": 9, "longest": 8}}]
 
 
 def read_trace(trace):
@@ -192,9 +192,9 @@ def read_trace(trace):
 def test_phrases_and_tokens_ahead_read_back(hand):
     run = read_trace(hand.phrases())
     (round_,), text = run["rounds"], [piece["text"] for piece in run["pieces"]]
-    tried = [("".join(text[token] for token in one["tokens"]), one["agreed"]) for one in round_["phrases"]]
+    tried = [("".join(text[token] for token in branch["ids"]), branch["agreed"]) for branch in round_["branches"]]
     assert tried == [("efg", 2), ("ers", 1)]
-    assert (round_["fromPool"], round_["source"][4]) == (3, "phrase pool")
+    assert (round_["fromPool"], round_["sources"][4]) == (3, "phrase pool")
     run = read_trace(hand.pearl())
     text = [piece["text"] for piece in run["pieces"]]
     assert ["".join(text[token] for token in one["ahead"]) for one in run["rounds"]] == ["bcd", "efg", "ikl", "ikl", ""]
@@ -206,7 +206,7 @@ def test_a_tree_reads_back(hand):
     run = read_trace(hand.tree())
     (round_,), text = run["rounds"], [piece["text"] for piece in run["pieces"]]
     told = [
-        (text[node["token"]], node["parent"], node["depth"], node["along"], text[node["choice"]], node["position"])
+        (text[node["token"]], node["parent"], node["depth"], node["along"], text[node["argmax"]], node["position"])
         for node in round_["tree"]
     ]
     assert told == [

@@ -1,5 +1,6 @@
 """The page builds, keeps to itself, and opens before the models."""
 
+import inspect
 import os
 import socket
 import subprocess
@@ -9,11 +10,11 @@ from pathlib import Path
 import pytest
 from scripted import STORY, ScriptedBackend
 
-from explorer.ui.catalogue import en as texts
+from explorer.ui.catalogue import en
 from explorer.ui.compare import layout as compare
 from explorer.ui.page import build_page
 from explorer.ui.recordings import recordings
-from explorer.ui.scripts import SCRIPTS, STYLES, script
+from explorer.ui.scripts import STYLES, WEB, script
 from explorer.ui.tune import layout as tune
 
 ROOT = Path(__file__).parents[2]
@@ -35,6 +36,8 @@ def test_runs_share_one_queue_with_a_limit(page):
         len(model) == 6
     )  # Run, a rerun of the run on show, the endpoint, a comparison, a sweep, a point of it measured
     assert {fn.concurrency_limit for fn in model} == {1}
+    streams = [fn for fn in model if fn.api_name != "run"]
+    assert all(inspect.isgeneratorfunction(fn.fn) for fn in streams), "else Gradio takes what it returns for a value"
 
 
 def test_no_text_of_the_page_is_a_template_for_model_text(page):
@@ -42,12 +45,13 @@ def test_no_text_of_the_page_is_a_template_for_model_text(page):
     assert [view.html_template for view in views] == [""] * 3
 
 
-@pytest.mark.parametrize("name", sorted({*SCRIPTS, *tune.SCRIPTS, *compare.SCRIPTS}))
-def test_scripts_never_parse_markup(name):
+def test_scripts_never_parse_markup():
     """Guards the one habit that keeps model text harmless: it enters as textContent or an attribute."""
-    text = (ROOT / "explorer/ui/web" / name).read_text(encoding="utf-8")
-    for forbidden in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function"):
-        assert forbidden not in text
+    forbidden = ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function")
+    scripts = sorted(WEB.rglob("*.js"))
+    assert len(scripts) > 20
+    texts = {path.name: path.read_text(encoding="utf-8") for path in scripts}
+    assert [(name, word) for name, text in texts.items() for word in forbidden if word in text] == []
 
 
 def test_nothing_is_fetched_from_elsewhere():
@@ -118,10 +122,10 @@ def test_a_busy_port_is_one_line():
 def test_texts_have_a_reason_for_every_way_to_be_refused():
     from explorer.verdicts import Verdict
 
-    assert {str(verdict) for verdict in Verdict if verdict.is_rejected} <= set(texts.VIEW["reasons"])
-    assert {str(verdict) for verdict in Verdict} == set(texts.VIEW["summary"]["counts"])
+    assert {str(verdict) for verdict in Verdict if verdict.is_rejected} <= set(en.explore.VIEW["reasons"])
+    assert {str(verdict) for verdict in Verdict} == set(en.explore.VIEW["summary"]["counts"])
     kinds = {str(verdict) for verdict in Verdict} | {"correction", "bonus"}
-    assert kinds == set(texts.VIEW["kinds"]) | set(texts.VIEW["others"])
+    assert kinds == set(en.explore.VIEW["kinds"]) | set(en.explore.VIEW["others"])
 
 
 def test_the_page_opens_on_the_first_recorded_run(hand, tmp_path):

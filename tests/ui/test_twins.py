@@ -14,19 +14,24 @@ from explorer.cases import Case
 from explorer.config import ConfigError, DecodeConfig
 from explorer.schema import read
 from explorer.stops import Stop
-from explorer.trace import Prompt, Provenance, Trace, mentioned_ids
+from explorer.trace import EVIDENCE, Prompt, Provenance, Trace, mentioned_ids
 from explorer.verdicts import LOOSE_RULES, judge
 from explorer.wire import RunEncoder, header
 
-JUDGE_ALL = """data.map(({match, entropy, protected: guarded, includes_mismatch, ...rest}) =>
-    judge(match, entropy, {...rest, window_includes_mismatch: includes_mismatch ?? false}, guarded))"""
+# As `python -m explorer judge` writes a judgement.
+AS_WRITTEN = ".map(({ accepted, ...judged }) => ({ ...judged, kept: accepted }))"
+JUDGE_ALL = (
+    """data.map(({match, entropy, protected: stops, includes_mismatch, ...settings}) =>
+    judgeEvidence({match, entropy, protected: stops}, {...settings, window_includes_mismatch: includes_mismatch ?? false}))"""
+    + AS_WRITTEN
+)
 
 
 def python(case):
     judged = judge(**case)
     return {
         "verdicts": list(judged.verdicts),
-        "kept": judged.kept,
+        "kept": judged.accepted,
         "cut": judged.cut,
         "last": judged.last,
     }
@@ -60,8 +65,13 @@ def test_the_rule_agrees_on_random_cases():
     assert verdicts >= {"exact", "deferred", "rejected:stop", "rejected:gate", "rejected:window", "rejected:edge"}
 
 
-JUDGE_RELAXED = """data.map((input) => judge(input.match, [], input, input.protected ?? null,
-    Object.fromEntries(EVIDENCE.map((name) => [name, input[name] ?? []]))))"""
+RELAXING = [rule for rule in LOOSE_RULES if rule != "fly"]
+RELAXED_KNOBS = [knob for rule in RELAXING for knob in LOOSE_RULES[rule].settings]
+JUDGE_RELAXED = (
+    """data.map((input) => judgeEvidence({match: input.match, protected: input.protected,
+    ...Object.fromEntries(EVIDENCE.map((name) => [name, input[name] ?? []]))}, input))"""
+    + AS_WRITTEN
+)
 
 
 def test_the_other_rules_pass_their_cases(relaxed_cases):
@@ -77,35 +87,32 @@ def test_the_other_rules_agree_on_random_cases():
     for _ in range(5000):
         size = chance.randrange(0, 12)
 
-        def numbers(edge, size=size):
-            return [chance.choice([edge, edge, chance.random(), chance.random() * 3]) for _ in range(size)]
-
-        case = {"typical_epsilon": chance.random(), "typical_delta": chance.random(), "top_k": chance.randint(1, 8)}
-        case |= {"margin": chance.random(), "kl_limit": chance.random(), "kl_confidence": chance.random()}
-        case |= {"judge_threshold": chance.random(), "judge_run": chance.randrange(4)}
-        case |= {"rule": chance.choice(["typical", "topk", "margin", "kl", "judge"])}
-        certainty = numbers(chance.random())
-        floor = min(case["typical_epsilon"], case["typical_delta"] * certainty[0]) if size else 0.0
+        case = {"rule": chance.choice(RELAXING)}
+        for knob in RELAXED_KNOBS:
+            whole = knob.kind is int
+            case[knob.name] = (
+                chance.randint(knob.low, knob.high) if whole else chance.uniform(knob.low, min(knob.high, 1))
+            )
+        edges = [case[knob.name] for knob in LOOSE_RULES[case["rule"]].settings]
+        edges.append(case["typical_delta"] * 0.5)  # a floor under typical where certainty is 0.5
+        figures = [*(float(edge) for edge in edges), 0.5]
         case |= {
             "match": [chance.random() < 0.6 for _ in range(size)],
             "protected": [chance.random() < 0.1 for _ in range(size)],
-            "certainty": certainty,
-            "prob": [floor, *numbers(case["typical_epsilon"])[1:]] if size else [],
-            "top_prob": numbers(case["kl_confidence"]),
-            "divergence": numbers(case["kl_limit"]),
-            "gap": numbers(case["margin"]),
-            "harmless": numbers(case["judge_threshold"]),
-            "rank": [chance.choice([2, 2, 3, case["top_k"], case["top_k"] + 1, None]) for _ in range(size)],
+            "rank": [
+                chance.choice([2, 2, 3, *(edge for edge in edges if isinstance(edge, int)), 9, None])
+                for _ in range(size)
+            ],
+        } | {
+            name: [chance.choice([*figures, chance.random(), chance.random() * 3]) for _ in range(size)]
+            for name in EVIDENCE
+            if name != "rank"
         }
         cases.append(case)
     expected = [read(Case, case).answer() for case in cases]
     assert run_script(JUDGE_RELAXED, cases) == expected
     seen = {(case["rule"], verdict) for case, answer in zip(cases, expected) for verdict in answer["verdicts"]}
-    assert seen >= {
-        (rule, v)
-        for rule in ("typical", "topk", "margin", "kl", "judge")
-        for v in ("relaxed", "rejected:limit", "rejected:stop")
-    }
+    assert seen >= {(rule, v) for rule in RELAXING for v in ("relaxed", "rejected:limit", "rejected:stop")}
 
 
 # Replay -------------------------------------------------------------------------------------------------------------
@@ -135,8 +142,8 @@ REPLAY_ALL = """(() => {
   return data.settings.map((settings) => {
     const again = replay(run, settings);
     const span = ({passes, tokens, counts}) => ({passes, tokens, counts});
-    return {first: again.first, exact: span(again.exact), counterfactual: span(again.counterfactual),
-            verdicts: again.rounds.map((round) => round.judged.verdicts),
+    return {first: again.firstChange, exact: span(again.exact), counterfactual: span(again.counterfactual),
+            verdicts: again.rounds.map((round) => round.after.verdicts),
             marks: again.rounds.map((round) => [round.changed, round.counterfactual])};
   });
 })()"""
@@ -230,9 +237,9 @@ def test_replay_agrees_where_a_window_ends_in_a_phrase(hand):
 def test_a_tree_is_judged_again_as_one_draft(hand):
     """Which path was chosen does not depend on the rule: kept under top k, the last token of the path is followed by a bonus."""
     trace = hand.tree()
-    assert [round_.after.kept for round_ in replay(trace, dataclasses.replace(trace.config, rule="topk", top_k=2))] == [
-        3
-    ]
+    assert [
+        round_.after.accepted for round_ in replay(trace, dataclasses.replace(trace.config, rule="topk", top_k=2))
+    ] == [3]
     assert check_replay(trace)
 
 
@@ -254,6 +261,11 @@ def test_replay_agrees_on_a_decoded_run(temperature, rule, make_pair, with_judge
     assert len(check_replay(trace)) > 1
 
 
+def reading(*names):
+    """The rules that read one of these lists."""
+    return [rule for rule, entry in LOOSE_RULES.items() if set(names) & set(entry.reads)]
+
+
 def test_what_a_record_does_not_hold_refuses_the_rule(make_pair, record):
     """Both sides: Python with a sentence, the page with the key of one. A run that was drawn refuses rules of greedy runs."""
     prompt = [39, 68, 75, 75, 78, 258, 82, 66, 66, 77]
@@ -269,9 +281,9 @@ def test_what_a_record_does_not_hold_refuses_the_rule(make_pair, record):
     })()"""
     rules = ["exact", "fly", *LOOSE_RULES]
     for mine, expected in (
-        (trace, {"kl": "evidence", "judge": "evidence"}),
-        (old, {"kl": "evidence", "judge": "evidence", "typical": "evidence"}),
-        (drawn, dict.fromkeys(("typical", "topk", "margin", "kl", "judge"), "drawn")),
+        (trace, dict.fromkeys(reading("divergence", "harmless"), "evidence")),
+        (old, dict.fromkeys(reading("divergence", "harmless", "certainty"), "evidence")),
+        (drawn, {rule: "drawn" for rule, entry in LOOSE_RULES.items() if entry.greedy_only}),
     ):
         assert run_script(refusal, {"lines": run_lines(mine)}) == [expected.get(rule) for rule in rules]
         for rule in rules:

@@ -32,6 +32,7 @@ class TextSide:
         self.start: list[int] = list(tokenizer("").input_ids)  # what it puts before every text
 
     def bytes_of(self, ids: Sequence[int]) -> bytes:
+        """What ids spell, one after another."""
         return b"".join(self._vocabulary[token] for token in ids)
 
     def size(self, token: int) -> int:
@@ -55,7 +56,7 @@ class TextSide:
             ids += found
         return ids
 
-    def loosely(self, data: bytes) -> list[int]:
+    def spelled_otherwise(self, data: bytes) -> list[int]:
         """The tokenizer's own ids of these bytes, read as text, whose bytes may be others."""
         return self._ids(data.decode(errors="replace"))
 
@@ -74,14 +75,14 @@ class TextSide:
         return ids
 
     def _after(self, before: Sequence[int], text: str) -> list[int] | None:
-        """Ids of a text behind the ids `before`; None where this tokenizer has none with exactly its bytes."""
+        """Ids of a text after the ids `before`; None where this tokenizer has none with exactly its bytes."""
         if not text:
             return []
         tails = (whole_text(self.bytes_of(before[-TAIL:])), "", *ANCHORS)
-        return next((ids for tail in tails if (ids := self._behind(tail, text)) is not None), None)
+        return next((ids for tail in tails if (ids := self._continued(tail, text)) is not None), None)
 
-    def _behind(self, before: str, text: str) -> list[int] | None:
-        """Ids of `text` behind `before`; None where a token spans the border, or where the tokenizer changes the text."""
+    def _continued(self, before: str, text: str) -> list[int] | None:
+        """Ids of `text` after `before`; None where a token spans the border, or where the tokenizer changes the text."""
         ids = self._ids(before + text)
         whole, found = (before + text).encode(), self.bytes_of(ids)
         if found not in (whole, b" " + whole):
@@ -141,7 +142,7 @@ class CrossDrafter:
         self._stop_ids, self._vocab_size, self._greedy = stop_ids, vocab_size, greedy
         self._ids: list[int] = []  # the committed text as the draft reads it
         self._draft = Draft()  # what it drafted after that, in its own ids
-        self._pending = b""  # committed bytes behind the last whole character: the draft has to repeat them first
+        self._pending = b""  # committed bytes after the last whole character: the draft has to repeat them first
 
     @property
     def forward_seconds(self) -> float:
@@ -185,7 +186,7 @@ class CrossDrafter:
         return self._inner.context.language_model.context_limit or 2**31
 
     def _align(self, sequence: Sequence[int]) -> None:
-        """Put the draft behind the committed text: its ids, and its cache cut to those it has read already."""
+        """Align the draft with the committed text: its ids, and its cache cut to those it has read already."""
         held = [*self._ids, *self._draft.ids][: self._inner.context.length]
         data, self._pending = complete(self._target.bytes_of(after_start(sequence, self._target.start)))
         ids = self._draft_ids(held, data)
@@ -206,7 +207,7 @@ class CrossDrafter:
         before, rest = held[len(start) : len(start) + keep], data[kept_bytes:]
         ids = self._own.encode(before, rest)
         if self._own.bytes_of(ids) != rest:  # a tokenizer that changes texts: the draft may read it so
-            ids = self._own.loosely(rest)
+            ids = self._own.spelled_otherwise(rest)
         return [*start, *before, *ids]
 
     def _retokenised(self, sequence: Sequence[int]) -> Draft | None:

@@ -19,14 +19,16 @@ Score = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 
 @dataclass(slots=True)
 class Draft:
-    """The drafted tokens of one round, growing block by block."""
+    """The drafted tokens of one round, growing block by block: lists over its K tokens."""
 
     ids: list[int] = field(default_factory=list)
     probs: list[float | None] = field(default_factory=list)  # under the drafter's distribution
     sources: list[Source] = field(default_factory=list)
-    # q [V] of each token; empty when greedy, unless somebody asks
+    # q [V] of each token; empty when greedy, unless the rule reads them
     distributions: list[torch.Tensor] = field(default_factory=list)
-    entropies: list[float] = field(default_factory=list)  # of the drafter's distribution, nats; empty where nobody asks
+    entropies: list[float] = field(
+        default_factory=list
+    )  # of the drafter's distribution, nats; empty where no length policy reads them
     scores: list[float] = field(default_factory=list)  # of the tokens of all scored blocks: they come first
     ended: bool = False  # a stop id was drafted: the draft ends with it
 
@@ -105,7 +107,7 @@ class ModelDrafter:
         self.context.prefill(self._tensor(ids[self.context.length :]))  # nothing, in a cache shared with the target
 
     def extend(self, draft: Draft, sequence: list[int], count: int, score: Score | None = None) -> None:
-        # The cache lacks the last committed token, and after a fully kept draft also the last drafted one before it.
+        # The cache lacks the last committed token, and after a fully accepted draft also the last drafted one before it.
         token = self._tensor([*sequence, *draft.ids][self.context.length :])
         steps, states = [], []
         for _ in range(count):

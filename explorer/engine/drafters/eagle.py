@@ -46,6 +46,8 @@ class Attention(nn.Module):
 
 
 class Mlp(nn.Module):
+    """The gated feed-forward projections."""
+
     def __init__(self, config: LlamaConfig):
         super().__init__()
         self.gate_proj = nn.Linear(config.hidden_size, config.intermediate_size, bias=False)
@@ -118,6 +120,7 @@ class Eagle3Head(nn.Module):
 
 
 def rotate(x: Tensor, rotation: Rotation) -> Tensor:
+    """Queries or keys [.., heads, hd], turned by their places."""
     cos, sin = rotation
     first, second = x.chunk(2, dim=-1)
     return (x * cos + torch.cat([-second, first], dim=-1) * sin).to(x.dtype)
@@ -157,7 +160,9 @@ def read_head(folder: Path, target: nn.Module) -> Eagle3Head:
     except Exception as error:  # values that no code here foresaw, each failing in its own way
         if is_out_of_memory(error):
             raise
-        raise WeightsError(f"cannot read the head in {folder} ({type(error).__name__}: {str(error)[:120]})") from error
+        raise WeightsError(
+            "head.unreadable", folder=folder, error=type(error).__name__, reason=str(error)[:120]
+        ) from error
 
 
 def _read_head(folder: Path, target: nn.Module) -> Eagle3Head:
@@ -167,22 +172,22 @@ def _read_head(folder: Path, target: nn.Module) -> Eagle3Head:
             name: tensor for path in sorted(folder.glob("*.safetensors")) for name, tensor in load_file(path).items()
         }
     except Exception as error:  # safetensors raises its own kinds
-        raise WeightsError(f"cannot read the head in {folder} ({type(error).__name__}: {str(error)[:120]})") from error
-    if not isinstance(settings, dict) or "transformer_layer_config" in settings:
         raise WeightsError(
-            f"{folder} is not in the layout of the public EAGLE-3 heads: a flat config.json, midlayer.* weights"
-        )
+            "head.unreadable", folder=folder, error=type(error).__name__, reason=str(error)[:120]
+        ) from error
+    if not isinstance(settings, dict) or "transformer_layer_config" in settings:
+        raise WeightsError("head.layout", folder=folder)
     try:
         config = LlamaConfig.from_dict(settings)
     except Exception as error:  # the class checks its values, each in its own way
-        raise WeightsError(f"cannot read {folder}/config.json ({type(error).__name__}: {str(error)[:120]})") from error
+        raise WeightsError(
+            "head.config_unreadable", folder=folder, error=type(error).__name__, reason=str(error)[:120]
+        ) from error
     _check_sizes(config, folder)
     output = target.get_output_embeddings().weight
     wanted = target.config.get_text_config()
     if target_width(config) != wanted.hidden_size:
-        raise WeightsError(
-            f"the head in {folder} was made for states of width {target_width(config)}, the target's have {wanted.hidden_size}"
-        )
+        raise WeightsError("head.width", folder=folder, own=target_width(config), wanted=wanted.hidden_size)
     _check_taps(settings, wanted.num_hidden_layers, folder)
     weights = {name.removeprefix("model.").replace("layers.0.", "midlayer."): t for name, t in weights.items()}
     weights = {name: tensor for name, tensor in weights.items() if name not in UNREAD and "rotary_emb" not in name}
@@ -191,20 +196,16 @@ def _read_head(folder: Path, target: nn.Module) -> Eagle3Head:
     if "embed_tokens.weight" in weights:
         head.embed_tokens = nn.Embedding(*weights["embed_tokens.weight"].shape, device="meta")
     elif config.hidden_size != wanted.hidden_size:
-        raise WeightsError(
-            f"the head in {folder} is of another width than its target and brings no embeddings of its own"
-        )
+        raise WeightsError("head.no_embeddings", folder=folder)
     rows = draft_rows(config)
     if "d2t" not in weights and rows == config.vocab_size:
         weights["d2t"] = torch.zeros(rows, dtype=torch.long)  # the whole vocabulary
     if "d2t" in weights and weights["d2t"].shape == (rows,):
         ids = torch.arange(rows) + weights["d2t"].long()
         if ids.min() < 0 or ids.max() >= len(output):
-            raise WeightsError(
-                f"the head in {folder} drafts ids up to {int(ids.max())}, the target has {len(output)} rows"
-            )
+            raise WeightsError("head.ids_outside", folder=folder, largest=int(ids.max()), rows=len(output))
         if len(ids.unique()) < rows:
-            raise WeightsError(f"the head in {folder} names a token of the target twice")
+            raise WeightsError("head.token_twice", folder=folder)
         if "lm_head.weight" not in weights and config.hidden_size == wanted.hidden_size:
             weights["lm_head.weight"] = output.detach()[ids.to(output.device)]
     expected = {name: tuple(tensor.shape) for name, tensor in head.state_dict().items()}
@@ -212,10 +213,11 @@ def _read_head(folder: Path, target: nn.Module) -> Eagle3Head:
     if found != expected:
         wrong = sorted(name for name in found.keys() | expected.keys() if found.get(name) != expected.get(name))[:3]
         raise WeightsError(
-            f"{folder} does not hold the head its config.json describes: "
-            + ", ".join(
+            "head.other_tensors",
+            folder=folder,
+            tensors=", ".join(
                 f"{name} {found.get(name, 'missing')} instead of {expected.get(name, 'nothing')}" for name in wrong
-            )
+            ),
         )
     weights["d2t"] = weights["d2t"].long()
     head.load_state_dict({name: tensor.to(target.device) for name, tensor in weights.items()}, assign=True)
@@ -229,9 +231,7 @@ def _check_sizes(config: LlamaConfig, folder: Path) -> None:
         if value is None and name in ("draft_vocab_size", "target_hidden_size"):
             continue
         if not isinstance(value, int) or not 1 <= value <= most:
-            raise WeightsError(
-                f"{folder}/config.json: {name} must be a whole number from 1 to {most}, got {repr(value)[:40]}"
-            )
+            raise WeightsError("head.config_number", folder=folder, name=name, most=most, value=repr(value)[:40])
 
 
 def _check_taps(settings: dict, layers: int, folder: Path) -> None:
@@ -241,6 +241,4 @@ def _check_taps(settings: dict, layers: int, folder: Path) -> None:
     )
     standard = list(taps_of(layers))
     if named and list(named) not in (standard, [layer - 1 for layer in standard]):
-        raise WeightsError(
-            f"the head in {folder} reads the states {named} of its target; here only {standard} are taken"
-        )
+        raise WeightsError("head.other_states", folder=folder, named=named, standard=standard)

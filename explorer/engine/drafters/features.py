@@ -23,7 +23,7 @@ from explorer.engine.sampling import Sampler
 
 
 class Tapped(Protocol):
-    """A context on the target that leaves the inputs of some layers behind."""
+    """A context on the target that keeps the inputs of some layers."""
 
     length: int
     tapped: Tensor | None  # [n, 3d] of the last n tokens it holds
@@ -162,7 +162,7 @@ class FeatureDrafter:
     """Drafts with a head, one token per forward; one transfer to the host per block.
 
     Entry i joins token i + 1 with the target's state at token i. Entries made of the target's states stay from round to round;
-    those that a chain or a tree makes of the head's own states are dropped when the round is over. States are kept by their place in the
+    those that a chain or a tree makes of the head's own states are dropped when the round is over. States are stored by their place in the
     text, so that another branch of the same text (grid.py) finds those it shares.
     """
 
@@ -181,6 +181,7 @@ class FeatureDrafter:
         return self.context.forward_seconds
 
     def observe(self, target: Tapped) -> None:
+        """Take the target's states of its last feed: entries of the committed text are made of them."""
         if target.tapped is None:
             return
         fused = self.context.fuse(target.tapped)
@@ -221,7 +222,7 @@ class FeatureDrafter:
         trunk = position = context.length
         ancestors = torch.zeros(
             1, 0, dtype=torch.bool, device=model.device
-        )  # [m, entries behind the trunk], itself among them
+        )  # [m, entries after the trunk], itself among them
 
         def expand(rows: Tensor, parents: Tensor) -> Tensor:
             nonlocal states, ancestors, position
@@ -260,7 +261,7 @@ class FeatureDrafter:
         return columns
 
     def roll_back(self, length: int) -> None:
-        # The entry before the last kept token needs that token, so of `length` tokens one entry less can be kept.
+        # The entry before the last committed token needs that token, so of `length` tokens one entry less can stay.
         while self._ends and self._ends[-1] > length - 1:
             self._ends.pop()
         self.context.crop(self._ends[-1] if self._ends else 0)

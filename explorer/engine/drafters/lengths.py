@@ -52,7 +52,7 @@ class FixedLength:
 
 
 class HeuristicLength(FixedLength):
-    """transformers' `heuristic` schedule: two more after a fully kept draft, else one less; at least 1, at most K, K first."""
+    """transformers' `heuristic` schedule: two more after a fully accepted draft, else one less; at least 1, at most K, K first."""
 
     def __init__(self, longest: int):
         super().__init__(longest)
@@ -196,13 +196,13 @@ class PacerLength:
         return with_rest(self._blocks, draft)
 
     def adapt(self, drafted: int, accepted: int) -> None:
-        """The layer does not learn while it runs."""
+        """The layer is not trained while it runs."""
 
 
 class SurvivalLength(PacerLength):
     """SpecDec++'s rule (arXiv 2405.19715) on PACER's scores: end the draft once 1 - prod of all its scores exceeds `threshold`.
 
-    The product is the predicted chance that everything drafted so far is kept; SpecDec++ trains a head of its own for it.
+    The product is the predicted chance that everything drafted so far is accepted; SpecDec++ trains a head of its own for it.
     """
 
     _growth = 1.0

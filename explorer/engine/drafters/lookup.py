@@ -61,7 +61,7 @@ class LookupDrafter:
                 draft.distributions.append(q)
 
     def roll_back(self, length: int) -> None:
-        """Nothing is kept between rounds."""
+        """Nothing to take back: every search goes over the sequence that is given."""
 
     def close(self) -> None:
         """Nothing to free."""
@@ -75,6 +75,7 @@ class LookupModelDrafter(ModelDrafter):
     """
 
     def extend(self, draft: Draft, sequence: list[int], count: int, score: Score | None = None) -> None:
+        """As Drafter.extend, up to MAX_CANDIDATE looked-up tokens confirmed by each forward."""
         wanted = len(draft) + count
         states, probs = [], []
         while len(draft) < wanted and not draft.ended:

@@ -2,7 +2,7 @@
 
 Its two states are one rule here. The target's pass over the tentative tokens t1 .. tm (none: the paper's pre-verify; gamma - 1:
 its post-verify) gives their verdicts and one token of its own. Meanwhile the draft makes e1 .. e_gamma after them. If all of t
-are kept and e1 is the target's own token, e2 .. e_gamma are the next tentative tokens; otherwise all of e is thrown away and
+are accepted and e1 is the target's own token, e2 .. e_gamma are the next tentative tokens; otherwise all of e is thrown away and
 both sides go on after what was committed. Every round is a round of the exact rule, so nothing unverified is ever emitted.
 """
 

@@ -43,6 +43,7 @@ class PhraseDrafter(ModelDrafter):
         self._window: list[list[int]] = []  # [length][W]: level 0 stands on the next W positions
 
     def extend(self, draft: Draft, sequence: list[int], count: int, score: Score | None = None) -> None:
+        """As Drafter.extend; each forward also refines the window by one level and adds W phrases to the pool."""
         wanted = len(draft) + count
         states, probs = [], []
         while len(draft) < wanted and not draft.ended:
@@ -80,7 +81,7 @@ class PhraseDrafter(ModelDrafter):
         return self._window
 
     def _pack(self, pending: list[int], levels: list[list[int]], phrases: Sequence[Phrase]) -> BranchedText:
-        """Level 0 goes on behind the pending tokens; each of its columns has its further levels behind it; phrases on their own."""
+        """Level 0 follows the pending tokens; each of its columns is followed by its further levels; phrases stand on their own."""
         first, *further = levels
         device = self.context.language_model.device
         branches = [(len(pending) + column, [level[column] for level in further]) for column in range(self._width)]

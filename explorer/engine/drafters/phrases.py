@@ -1,4 +1,4 @@
-"""Ouroboros' phrase pool (arXiv 2402.13720): short continuations by the token before them, learnt while the target verifies.
+"""Ouroboros' phrase pool (arXiv 2402.13720): short continuations by the token before them, collected while the target verifies.
 
 Pure: ids in, ids out. Its sources are the text that was committed, what the target predicted along tried phrases, tails thrown
 away after a cut and, with the drafter model+phrases, the draft's own window.
@@ -11,7 +11,7 @@ from itertools import takewhile
 
 from explorer.trace import Branch
 
-ROOM = 20  # phrases kept for one token, the newest: W of the released defaults
+ROOM = 20  # phrases held for one token, the newest: W of the released defaults
 SHORTEST = 2  # tokens of an agreeing piece of a tail that are worth a phrase
 
 Phrase = tuple[int, ...]
@@ -29,7 +29,7 @@ class PhrasePool:
         return self._phrases.get(token, [])[: -count - 1 : -1]
 
     def read(self, text: Sequence[int], new: int) -> None:
-        """Learn from a text whose last `new` tokens were just committed: every full phrase that ends among them."""
+        """Collect from a text whose last `new` tokens were just committed: every full phrase that ends among them."""
         for end in range(max(len(text) - new, self._length), len(text)):
             start = end + 1 - self._length
             self.add(text[start - 1], text[start : end + 1])
@@ -43,14 +43,14 @@ class PhrasePool:
                 self.add(token, branch.argmax)
 
     def salvage(self, drafted: Sequence[int], match: Sequence[bool], cut: int) -> None:
-        """Learn from the tail after a rejected token at `cut`: pieces where the target, reading the draft, agrees with it."""
+        """Collect from the tail after a rejected token at `cut`: pieces where the target, reading the draft, agrees with it."""
         for place in range(cut, len(drafted) - SHORTEST):
             agreed = len(list(takewhile(bool, match[place + 1 :])))
             if agreed >= SHORTEST:
                 self.add(drafted[place], drafted[place + 1 : place + 1 + agreed])
 
     def add(self, token: int, phrase: Sequence[int]) -> None:
-        """Learn that a phrase may follow `token`."""
+        """Note that a phrase may follow `token`."""
         end = next((index for index, each in enumerate(phrase, 1) if each in self._stop_ids), len(phrase))
         whole = tuple(phrase[: min(end, self._length)])
         known = self._phrases.setdefault(token, [])

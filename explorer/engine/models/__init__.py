@@ -1,1 +1,1 @@
-"""Weights and the forwards over them: loading, layouts, a pair of models."""
+"""Weights and the forwards over them: the table of known pairs, loading, layouts for CPUs and GPUs, key-value caches."""

@@ -1,7 +1,7 @@
 """A text and several continuations of it as one sequence for one forward.
 
 A branch leaves from any column before it. Its tokens read what that column reads, their own branch up to themselves, and nothing
-else; positions count on from there. So branches of one leaf make a block-diagonal mask behind the trunk, and branches of one token
+else; positions count on from there. So branches of one leaf make a block-diagonal mask after the trunk, and branches of one token
 each, leaving from one another, a tree whose nodes read their ancestors.
 """
 

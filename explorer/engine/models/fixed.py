@@ -1,7 +1,7 @@
 """A draft model on buffers of fixed size: nothing in a step depends on the length of the text, so that a GPU can replay it.
 
 The same verbs and the same ids as model.py, which stays the oracle: keys and values lie in one buffer per layer, entries
-beyond the text are masked, and positions are tensors. Steps of one or two tokens (two after a fully kept draft) run as CUDA
+beyond the text are masked, and positions are tensors. Steps of one or two tokens (two after a fully accepted draft) run as CUDA
 graphs where there is CUDA; prefills and longer feeds run as they are.
 """
 

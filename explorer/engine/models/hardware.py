@@ -1,4 +1,4 @@
-"""What this machine computes on, told without importing torch: the page opens, and chooses a pair, before that."""
+"""What this machine computes on, found without importing torch: the page opens, and chooses a pair, before that."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DRIVERS = (
 
 @cache
 def has_cuda() -> bool:
-    """Whether models run on an NVIDIA GPU unless told otherwise. Before torch is imported a guess, from what is installed."""
+    """Whether models run on an NVIDIA GPU unless a device is named. Before torch is imported a guess, from what is installed."""
     if torch := sys.modules.get("torch"):
         return torch.cuda.is_available()
     if os.environ.get("CUDA_VISIBLE_DEVICES", "0") in ("", "-1"):

@@ -52,13 +52,13 @@ def placement(device: str | None, dtype: str | None, form: Form | None = None) -
             raise RuntimeError
         torch.empty(0, device=place)
     except (RuntimeError, AssertionError):
-        raise ConfigError(f"device {device!r} is not available here: try cpu{' or cuda' if cuda else ''}") from None
+        raise ConfigError("device.missing", device=repr(device), choices="cpu or cuda" if cuda else "cpu") from None
     packable = dtype is None and place.type == "cpu" and not device_map
     if form and not packable:
-        raise ConfigError("config.form_needs_cpu", form=form)
+        raise ConfigError("device.form_needs_cpu", form=form)
     dtype = dtype or ("bfloat16" if place.type == "cuda" else "float32")
     if dtype not in DTYPES:
-        raise ConfigError(f"dtype must be one of {', '.join(DTYPES)}, got {dtype!r}")
+        raise ConfigError("device.dtype", choices=", ".join(DTYPES), value=repr(dtype))
     return Placement(place, getattr(torch, dtype), (form or "float32") if packable else None, device_map)
 
 
@@ -74,7 +74,7 @@ def graft(target: PreTrainedModel, draft_folder: Path) -> PreTrainedModel:
     missing = draft.load_state_dict({k: v.to(target.dtype) for k, v in layers.items()}, strict=False, assign=True)
     shared = {name for name in draft.state_dict() if "embed_tokens" in name or "lm_head" in name}
     if missing.unexpected_keys or set(missing.missing_keys) - shared:
-        raise WeightsError(f"{draft_folder} does not hold the layers its config.json describes")
+        raise WeightsError("weights.other_layers", folder=draft_folder)
     # Rotary tables are computed, not stored, so the meta device left them empty.
     draft.base_model.rotary_emb = type(target.base_model.rotary_emb)(config=config)
     return draft.to(target.device).eval()
@@ -110,4 +110,6 @@ def _reading(folder: Path) -> Iterator[None]:
         if is_out_of_memory(error):
             raise
         reason = next((line.strip() for line in str(error).splitlines() if line.strip()), "no reason given")
-        raise WeightsError(f"cannot load {folder} ({type(error).__name__}: {reason[:200]})") from error
+        raise WeightsError(
+            "weights.unreadable", folder=folder, error=type(error).__name__, reason=reason[:200]
+        ) from error

@@ -21,14 +21,14 @@ def check_rows(model: PreTrainedModel, vocab_size: int) -> None:
     """Raise UnsupportedModel where the tokenizer has tokens that the model has no output row for."""
     rows = model.get_output_embeddings().weight.shape[0]
     if rows < vocab_size:
-        raise UnsupportedModel(f"the model has {rows} output rows, its tokenizer {vocab_size} tokens")
+        raise UnsupportedModel("model.rows", rows=rows, tokens=vocab_size)
 
 
 def output_device(model: PreTrainedModel) -> torch.device:
     """Where the logits of a model are made, also of one that accelerate has spread over several devices, memory and disk."""
     head = model.get_output_embeddings()
     hook = getattr(head, "_hf_hook", None)  # of a spread model; the weight itself may lie elsewhere meanwhile
-    places = [getattr(one, "execution_device", None) for one in getattr(hook, "hooks", (hook,))]
+    places = [getattr(part, "execution_device", None) for part in getattr(hook, "hooks", (hook,))]
     return next((torch.device(place) for place in places if place is not None), head.weight.device)
 
 
@@ -48,9 +48,7 @@ class LanguageModel:
         """
         layers = getattr(model.config, "layer_types", None) or ()
         if model._is_stateful or not ROLLED_BACK.issuperset(layers):
-            raise UnsupportedModel(
-                f"{model.config.model_type} keeps a recurrent state that cannot be rolled back after a rejection"
-            )
+            raise UnsupportedModel("model.recurrent", family=model.config.model_type)
         check_rows(model, vocab_size)
         self.model = model.eval()
         self.vocab_size = vocab_size
@@ -69,6 +67,7 @@ class LanguageModel:
 
     @property
     def dtype_name(self) -> str:
+        """What a record calls the number format of the weights."""
         return str(self.model.dtype).removeprefix("torch.")
 
     @property
@@ -77,15 +76,13 @@ class LanguageModel:
         return sum(parameter.nbytes for parameter in self.model.parameters())
 
     def open(self, states: bool = False, taps: tuple[int, ...] = ()) -> Context:
-        """Start an empty sequence on these weights; with `states` its feeds also leave the final hidden states behind.
+        """Start an empty sequence on these weights; with `states` the final hidden states of each feed are kept.
 
-        taps: layers whose inputs every feed leaves behind as well, of any family.
+        taps: layers whose inputs are kept as well, of any family.
         Raises UnsupportedModel for states of a family whose head reads something else.
         """
         if states and self.model.config.model_type not in PLAIN:
-            raise UnsupportedModel(
-                f"the hidden states of {self.model.config.model_type} models are not available here: only of {', '.join(PLAIN)}"
-            )
+            raise UnsupportedModel("model.no_states", family=self.model.config.model_type, families=", ".join(PLAIN))
         return Context(self, states, taps)
 
 

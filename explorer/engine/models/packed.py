@@ -125,6 +125,7 @@ class PackedModel:
 
     @property
     def dtype_name(self) -> str:
+        """What a record calls the form of the weights."""
         body, head = (linear.dtype_name for linear in (self.layers[0].qkv, self.head))
         return f"{body} packed" if body == head else f"{body} packed, head {head}"
 
@@ -137,7 +138,7 @@ class PackedModel:
     def open(self, states: bool = False, cache: KVCache | None = None, taps: tuple[int, ...] = ()) -> PackedContext:
         """Start an empty sequence on these weights, or go on in the cache of another form of the same model.
 
-        `states` changes nothing here: they cost nothing to keep. taps: layers whose inputs each feed leaves behind.
+        `states` changes nothing here: they cost nothing to keep. taps: layers whose inputs each feed keeps.
         """
         return PackedContext(self, cache or KVCache(len(self.layers), self.kv_heads, self.head_dim), taps)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 from explorer.conflicts import Offers
 from explorer.engine.models.hardware import has_cuda
 from explorer.engine.models.weights import (
+    Progress,
     RegistryModel,
     is_here,
     local_or_hub,
@@ -50,6 +50,7 @@ class KnownPair:
 
     @property
     def sides(self) -> dict[str, Reference]:
+        """All weights of the pair: `target`, `draft` and maybe `head`."""
         return {"target": self.target, "draft": self.draft} | ({"head": self.head} if self.head else {})
 
     @property
@@ -147,15 +148,17 @@ def find_pair(name: str) -> KnownPair:
     parts = [part.strip() for part in name.split(",")]
     if len(parts) not in (2, 3) or not all(parts) or parts[2:] not in ([], [CROSS_TOKENIZER]):
         raise UnknownPair(
-            f"unknown pair {name!r}: name one of {', '.join(pair.name for pair in known_pairs())}, "
-            f"or TARGET,DRAFT as hub ids or local folders, or TARGET,DRAFT,{CROSS_TOKENIZER}"
+            "pair.unknown_named",
+            name=repr(name),
+            names=", ".join(pair.name for pair in known_pairs()),
+            cross=CROSS_TOKENIZER,
         )
     models = _registry_models()
     target, draft = (models.get(part, part) for part in parts[:2])
     return KnownPair(name, name, target, draft, cross_tokenizer=len(parts) == 3)
 
 
-def folders_of(known: KnownPair, progress: Callable[[str], None] = lambda message: None) -> dict[str, Path]:
+def folders_of(known: KnownPair, progress: Progress = lambda message: None) -> dict[str, Path]:
     """Where the weights of all sides lie on this machine; raises WeightsError."""
     return {side: _folder(reference, progress) for side, reference in known.sides.items()}
 
@@ -169,7 +172,7 @@ def public_name(known: KnownPair) -> str:
     )
 
 
-def _folder(reference: Reference, progress: Callable[[str], None]) -> Path:
+def _folder(reference: Reference, progress: Progress) -> Path:
     if isinstance(reference, RegistryModel):
         return registry_model(reference, progress)
     return reference if isinstance(reference, Path) else local_or_hub(reference)

@@ -1,4 +1,4 @@
-"""The bytes behind each token id, read off the tokenizer itself, for byte-level and for sentencepiece-like vocabularies."""
+"""The bytes of each token id, read off the tokenizer itself, for byte-level and for sentencepiece-like vocabularies."""
 
 from __future__ import annotations
 

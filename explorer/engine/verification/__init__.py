@@ -1,1 +1,1 @@
-"""One target pass over a draft, and what is read off it."""
+"""One target pass over a proposal, what is read off it, and the judge head that some rules ask."""

@@ -27,7 +27,7 @@ class JudgeHeadError(UserError):
 
 
 @dataclass(frozen=True, slots=True)
-class Card:
+class JudgeHeadCard:
     """What one must know of a head before using it."""
 
     pairs: tuple[str, ...]  # of the target it was made for
@@ -47,6 +47,7 @@ class JudgeHead:
         self.weight, self.bias = weight, bias
 
     def to(self, device: torch.device) -> JudgeHead:
+        """The same head on a device."""
         return JudgeHead(self.weight.to(device), self.bias.to(device))
 
     def scores(self, states: Tensor) -> Tensor:
@@ -54,26 +55,26 @@ class JudgeHead:
         return torch.sigmoid(states.float() @ self.weight + self.bias)
 
 
-def read_card(folder: Path) -> Card:
+def read_card(folder: Path) -> JudgeHeadCard:
     """Read a card as hostile input; raises JudgeHeadError."""
     path = _checked(folder / CARD)
     try:
-        return read(Card, parse_json(path.read_bytes()))
+        return read(JudgeHeadCard, parse_json(path.read_bytes()))
     except UserError as error:
-        raise JudgeHeadError(f"{path}: {error}") from None
+        raise JudgeHeadError("file.wrong", file=path, reason=error) from None
 
 
-def read_judge_head(folder: Path) -> tuple[JudgeHead, Card]:
+def read_judge_head(folder: Path) -> tuple[JudgeHead, JudgeHeadCard]:
     """A written head with its card; raises JudgeHeadError."""
     card, path = read_card(folder), _checked(folder / WEIGHTS)
     try:
         weights = load_file(path)
     except (SafetensorError, ValueError) as error:
-        raise JudgeHeadError(f"{path} is not a safetensors file ({error})") from None
+        raise JudgeHeadError("layer.not_safetensors", file=path, reason=error) from None
     if {name: tuple(tensor.shape) for name, tensor in weights.items()} != {"weight": (card.width,), "bias": ()}:
-        raise JudgeHeadError(f"{path} does not hold the head that {CARD} describes")
+        raise JudgeHeadError("layer.other_layer", file=path, card=CARD)
     if not all(tensor.is_floating_point() and bool(torch.isfinite(tensor).all()) for tensor in weights.values()):
-        raise JudgeHeadError(f"{path} holds values that are no numbers")
+        raise JudgeHeadError("layer.not_numbers", file=path)
     return JudgeHead(weights["weight"].float(), weights["bias"].float()), card
 
 
@@ -92,7 +93,7 @@ def find(name: str, target: str | None, shipped: Path) -> Path | None:
 
 def _checked(path: Path) -> Path:
     if not path.is_file():
-        raise JudgeHeadError(f"{path.parent} holds no {path.name}")
+        raise JudgeHeadError("layer.file_missing", folder=path.parent, file=path.name)
     if path.stat().st_size > MAX_BYTES:
-        raise JudgeHeadError(f"{path} is larger than a judge head can be")
+        raise JudgeHeadError("layer.file_too_large", file=path)
     return path

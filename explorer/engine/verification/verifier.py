@@ -30,7 +30,7 @@ class Verifier:
         judge_head: JudgeHead | None,
         stop_ids: frozenset[int],
     ):
-        """judge_head: of the target, where the rule asks one; its states are then left behind by every pass."""
+        """judge_head: of the target, where the rule asks one; every pass then keeps its final states."""
         self.target, self._sampler, self._config = target, sampler, config
         self._judge_head, self._stop_ids = judge_head, stop_ids
 
@@ -92,7 +92,7 @@ class VerifiedDraft:
 
     def committed(self, judgement: Judgement) -> tuple[int, ...]:
         """The accepted drafted tokens and the target's own: a correction, or the bonus token."""
-        accepted = judgement.kept
+        accepted = judgement.accepted
         return (*self.proposal.draft.ids[:accepted], self.readings.replacement[accepted])
 
     def round(self, judgement: Judgement, emitted: tuple[int, ...], seconds: Seconds) -> Round:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import torch
 
 from explorer.errors import UserError
+from explorer.files import replacing
 
 
 def read_checkpoint(path: Path) -> dict[str, Any]:
@@ -19,7 +19,7 @@ def read_checkpoint(path: Path) -> dict[str, Any]:
     except OSError:
         raise
     except Exception as error:  # the reader raises all kinds for a file it cannot make sense of
-        raise UserError(f"{path} is damaged ({type(error).__name__}): delete it to begin anew") from error
+        raise UserError("training.checkpoint_damaged", file=path, reason=type(error).__name__) from error
 
 
 def resume(path: Path, at: Mapping[str, Any], same: Sequence[str]) -> dict[str, Any] | None:
@@ -31,12 +31,11 @@ def resume(path: Path, at: Mapping[str, Any], same: Sequence[str]) -> dict[str, 
         return None
     saved = read_checkpoint(path)
     if any(saved["at"][key] != at[key] for key in same):
-        raise UserError(f"{path} was made with another recipe or other data: name another folder to start anew")
+        raise UserError("training.other_recipe", file=path)
     return saved
 
 
 def write_checkpoint(path: Path, state: Mapping[str, Any]) -> None:
     """Write a checkpoint; what stood there before stays until all of it is on disk."""
-    part = path.with_suffix(".part")
-    torch.save(dict(state), part)
-    os.replace(part, path)
+    with replacing(path) as part:
+        torch.save(dict(state), part)

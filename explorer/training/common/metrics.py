@@ -1,4 +1,4 @@
-"""How well scores tell kept tokens from others: pure functions over tensors of equal length."""
+"""How well scores separate accepted tokens (or harmless mismatches) from others: pure functions over tensors of equal length."""
 
 from __future__ import annotations
 

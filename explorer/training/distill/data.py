@@ -1,43 +1,15 @@
 """Shards of answers on disk: the ids of whole sequences and, for every answer token, what the target saw when it chose it."""
 
-import os
 import random
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 
-from explorer.errors import UserError
-
-TOP = 16
-
-
-@dataclass
-class Answer:
-    """One sequence: `ids[i]` was chosen from the state `states[i]`, whose likeliest tokens are `top_ids[i]`."""
-
-    prompt: list[int]
-    ids: list[int] = field(default_factory=list)
-    top_ids: list[torch.Tensor] = field(default_factory=list)  # [TOP] each
-    top_logprobs: list[torch.Tensor] = field(default_factory=list)  # [TOP] each, over the full vocabulary
-    states: list[torch.Tensor] = field(default_factory=list)  # [model width] each, after the final norm
-    entropies: list[torch.Tensor] = field(default_factory=list)  # [] each, nats, over the full vocabulary
-
-    def append(
-        self,
-        token: int,
-        top_ids: torch.Tensor,
-        top_logprobs: torch.Tensor,
-        state: torch.Tensor,
-        entropy: torch.Tensor,
-    ) -> None:
-        self.ids.append(token)
-        self.top_ids.append(top_ids)
-        self.top_logprobs.append(top_logprobs)
-        self.states.append(state)
-        self.entropies.append(entropy)
+from explorer.training.common.answers import Answer
+from explorer.training.common.collection import damaged, save_shard
 
 
 def write_shard(path: Path, answers: list[Answer]) -> None:
@@ -50,13 +22,11 @@ def write_shard(path: Path, answers: list[Answer]) -> None:
         "top_logprobs": torch.stack([row for a in answers for row in a.top_logprobs]).half(),
         "states": torch.stack([row for a in answers for row in a.states]).bfloat16(),
     }
-    part = path.with_suffix(f".part{os.getpid()}")
-    save_file(tensors, part)
-    os.replace(part, path)
+    save_shard(path, tensors)
 
 
 @dataclass
-class Sequence:
+class StoredAnswer:
     """One stored sequence, its labels as slices of the shard."""
 
     ids: torch.Tensor  # [prompt + answer]
@@ -70,29 +40,25 @@ class Sequence:
         return torch.equal(self.ids[self.prompt_length :], self.top_ids[:, 0])
 
 
-def read_shard(path: Path) -> list[Sequence]:
+def read_shard(path: Path) -> list[StoredAnswer]:
     """The sequences of a shard; raises UserError where the file is not one, whole."""
     try:
         return _sequences(load_file(path))
     except (SafetensorError, KeyError, ValueError) as error:
-        raise UserError(f"{path} is damaged ({error}): delete it, and generate again what is missing") from None
+        raise damaged(path, error) from None
 
 
-def _sequences(tensors: dict[str, torch.Tensor]) -> list[Sequence]:
+def _sequences(tensors: dict[str, torch.Tensor]) -> list[StoredAnswer]:
     sequences, token, row = [], 0, 0
     for prompt, answer in zip(tensors["prompt_lengths"].tolist(), tensors["answer_lengths"].tolist(), strict=True):
         labels = [tensors[name][row : row + answer] for name in ("top_ids", "top_logprobs", "states")]
-        sequences.append(Sequence(tensors["ids"][token : token + prompt + answer], prompt, *labels))
+        sequences.append(StoredAnswer(tensors["ids"][token : token + prompt + answer], prompt, *labels))
         token, row = token + prompt + answer, row + answer
     return sequences
 
 
-def shard_paths(folder: Path) -> list[Path]:
-    return sorted(folder.glob("shard-*.safetensors"))
-
-
 @dataclass
-class Batch:
+class AnswerBatch:
     """Sequences of similar length, padded on the right (causal attention needs no mask then), and their label rows."""
 
     ids: torch.Tensor  # [sequences, longest]
@@ -102,7 +68,7 @@ class Batch:
     states: torch.Tensor  # [labels, model width]
 
 
-def collate(sequences: list[Sequence]) -> Batch:
+def collate(sequences: list[StoredAnswer]) -> AnswerBatch:
     longest = max(len(s.ids) for s in sequences) - 1  # the last token predicts nothing that was stored
     ids = torch.zeros(len(sequences), longest, dtype=torch.long)
     rows = []
@@ -110,13 +76,13 @@ def collate(sequences: list[Sequence]) -> Batch:
         ids[i, : len(sequence.ids) - 1] = sequence.ids[:-1]
         rows.append(torch.arange(sequence.prompt_length - 1, len(sequence.ids) - 1) + i * longest)
     columns = [torch.cat([getattr(s, name) for s in sequences]) for name in ("top_ids", "top_logprobs", "states")]
-    return Batch(ids, torch.cat(rows), columns[0].long(), columns[1].float(), columns[2])
+    return AnswerBatch(ids, torch.cat(rows), columns[0].long(), columns[1].float(), columns[2])
 
 
-def epoch(sequences: list[Sequence], tokens: int, seed: int) -> list[list[Sequence]]:
+def epoch(sequences: list[StoredAnswer], tokens: int, seed: int) -> list[list[StoredAnswer]]:
     """All sequences once, in groups of about `tokens` tokens and similar length, in an order given by the seed."""
     rng = random.Random(seed)
-    groups: list[list[Sequence]] = [[]]
+    groups: list[list[StoredAnswer]] = [[]]
     for sequence in sorted(sequences, key=lambda s: (len(s.ids) // 32, rng.random())):
         if (len(groups[-1]) + 1) * (len(sequence.ids) // 32 * 32 + 32) > tokens:
             groups.append([])

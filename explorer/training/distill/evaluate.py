@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import torch
 
-from explorer.training.distill.data import Sequence, collate
+from explorer.training.distill.data import StoredAnswer, collate
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ prompts come from the same templates as the training prompts: expect less on oth
         )
 
 
-def evaluate(draft, sequences: list[Sequence], length: int) -> Figures:
+def evaluate(draft, sequences: list[StoredAnswer], length: int) -> Figures:
     masks = matches(draft, sequences)
     tokens = sum(map(len, masks))
     return Figures(
@@ -60,7 +60,7 @@ def evaluate(draft, sequences: list[Sequence], length: int) -> Figures:
 
 
 @torch.inference_mode()
-def matches(draft, sequences: list[Sequence]) -> list[list[bool]]:
+def matches(draft, sequences: list[StoredAnswer]) -> list[list[bool]]:
     """For every answer token of every sequence: whether the draft's likeliest next token was the target's."""
     masks = []
     for sequence in sequences:
@@ -75,7 +75,7 @@ def agreement(masks: list[list[bool]]) -> float:
 
 
 def simulate(masks: list[list[bool]], length: int) -> tuple[int, list[int], list[int]]:
-    """Rounds, and how many reached and kept each draft position, of greedy exact decoding of greedy answers.
+    """Rounds, and how many reached and accepted each draft position, of greedy exact decoding of greedy answers.
 
     Until its first mismatch a draft reads exactly the target's text, so its on-policy choices are the teacher-forced ones
     and the rounds follow from the match masks alone.

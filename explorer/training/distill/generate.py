@@ -1,126 +1,22 @@
 """The target writes the training text: answers to seed prompts and to user turns of its own, with its view of every token."""
 
-import json
 import random
 import time
-from collections.abc import Generator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
 import torch
-from transformers import AttentionInterface, AttentionMaskInterface, StaticCache
-from transformers.integrations.sdpa_attention import sdpa_attention_forward
-from transformers.masking_utils import sdpa_mask
 
-from explorer.errors import UserError
-from explorer.files import write_whole
-from explorer.training.common.steps import finish
-from explorer.training.distill.data import TOP, Answer, write_shard
-from explorer.training.distill.prompts import Exclusion, seed_prompts, wrapped
+from explorer.training.common.answers import MAX_PROMPT, Answer, answer_batch, chat_ids
+from explorer.training.common.collection import pin_settings, shard_path
+from explorer.training.common.progress import Progress
+from explorer.training.common.prompts import Exclusion, seed_prompts, wrapped
+from explorer.training.distill.data import write_shard
 
-MAX_PROMPT = 192  # tokens; longer prompts are left out
 BATCH = 64
 SHARE_OWN_TURNS = 0.3
 SHARE_SAMPLED = 0.2  # answers drawn at temperature 0.7; the others are greedy, as the draft will be used
-
-
-def grouped_attention(module, query, key, value, attention_mask, scaling=None, dropout=0.0, **kwargs):
-    """sdpa attention that reads the shared keys of a query group in place when one token per row is decoded."""
-    rows, heads, length, width = query.shape
-    if length > 1:
-        return sdpa_attention_forward(
-            module, query, key, value, attention_mask, scaling=scaling, dropout=dropout, **kwargs
-        )
-    used = int(attention_mask.flatten(0, 2).any(0).nonzero()[-1]) + 1  # the rest of the static cache is empty
-    query = query.view(rows, key.shape[1], heads // key.shape[1], width)
-    scores = (query @ key[:, :, :used].transpose(2, 3)).float() * scaling  # [rows, key heads, group, used]
-    weights = scores.masked_fill(~attention_mask[..., :used], float("-inf")).softmax(-1).to(value.dtype)
-    return (weights @ value[:, :, :used]).reshape(rows, 1, heads, width), None
-
-
-AttentionInterface.register("grouped", grouped_attention)
-AttentionMaskInterface.register("grouped", sdpa_mask)
-
-
-@dataclass
-class Row:
-    """One sequence of the batch while it is written."""
-
-    prompt: list[int]
-    temperature: float
-    answer: Answer
-
-
-def answer_batch(
-    model,
-    prompts: list[list[int]],
-    temperatures: list[float],
-    max_new: int,
-    stop: int,
-    rng: torch.Generator | None = None,
-    vocab_size: int | None = None,
-) -> list[Answer]:
-    """Continue every prompt up to `stop` (included) or `max_new` tokens; temperature 0 is greedy and needs no `rng`.
-
-    vocab_size: the tokenizer's, where the model has more output rows than that.
-    """
-    return finish(answering(model, prompts, temperatures, max_new, stop, rng, vocab_size))
-
-
-@torch.inference_mode()
-def answering(
-    model,
-    prompts: list[list[int]],
-    temperatures: list[float],
-    max_new: int,
-    stop: int,
-    rng: torch.Generator | None = None,
-    vocab_size: int | None = None,
-) -> Generator[int, None, list[Answer]]:
-    """As `answer_batch`, yielding after every token how many there are; returns the answers."""
-    rows = [Row(p, t, Answer(p)) for p, t in zip(prompts, temperatures, strict=True)]
-    answers = [row.answer for row in rows]
-    width = max(map(len, prompts))
-    ids = torch.tensor([[stop] * (width - len(p)) + p for p in prompts])  # padded on the left
-    mask = torch.ones(len(rows), width + max_new, dtype=torch.long)
-    for row, prompt in enumerate(prompts):
-        mask[row, : width - len(prompt)] = 0
-    cache = StaticCache(config=model.config, max_cache_len=width + max_new)
-    positions = (mask[:, :width].cumsum(1) - 1).clamp(min=0)
-    for length in range(width, width + max_new):
-        states = model.model(
-            input_ids=ids, attention_mask=mask[:, :length], position_ids=positions, cache=cache
-        ).last_hidden_state[:, -1]  # [rows, width of the model]
-        logits = model.lm_head(states)[:, :vocab_size].float()
-        logprobs = logits.log_softmax(-1)
-        top, top_ids = logprobs.topk(TOP)
-        entropies = -(logprobs.exp() * logprobs).sum(-1)
-        chosen = top_ids[:, 0].clone()
-        sampled = [i for i, row in enumerate(rows) if row.temperature > 0]
-        if sampled:
-            scale = torch.tensor([[rows[i].temperature] for i in sampled])
-            chosen[sampled] = torch.multinomial((logits[sampled] / scale).softmax(-1), 1, generator=rng)[:, 0]
-        for i, row in enumerate(rows):
-            if row.answer.ids[-1:] != [stop]:
-                row.answer.append(chosen[i].item(), top_ids[i], top[i], states[i], entropies[i])
-        going = [i for i, row in enumerate(rows) if row.answer.ids[-1] != stop]
-        if not going:
-            break
-        ids, positions = chosen[:, None], positions[:, -1:] + 1
-        if len(going) < 0.8 * len(rows):  # finished rows cost as much as the others: drop them now and then
-            keep = torch.tensor(going)
-            ids, positions, mask = ids[keep], positions[keep], mask[keep]
-            rows = [rows[i] for i in going]
-            for layer in cache.layers:
-                layer.keys, layer.values = layer.keys[keep], layer.values[keep]
-        yield length - width + 1
-    return answers
-
-
-def chat_ids(tokenizer, prompt: str) -> list[int]:
-    message = [{"role": "user", "content": prompt}]
-    return tokenizer.apply_chat_template(message, add_generation_prompt=True, return_dict=False)
 
 
 def own_turns(model, tokenizer, count: int, rng) -> list[str]:
@@ -155,29 +51,20 @@ def make_shard(
 
 def generate(
     model, tokenizer, folder: Path, shards: range, rows: int, max_new: int, seed: int, exclude: list[Path]
-) -> None:
-    """Write the missing shards of `shards`; settings.json in the folder pins what a resumed run must agree with.
+) -> Iterator[Progress | str]:
+    """Write the missing shards of `shards`: yields how many are there, and a line for each one written. settings.json in the folder pins what a resumed run must agree with.
 
     Raises UserError when the folder was begun with other settings.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    settings = {"rows": rows, "max_new": max_new, "seed": seed, "exclude": [path.name for path in exclude]}
-    manifest = folder / "settings.json"
-    if manifest.exists() and json.loads(manifest.read_text()) != settings:
-        raise UserError(
-            f"{folder} was begun with {manifest.read_text()}, not {settings}: use the same or another folder"
-        )
-    write_whole(manifest, json.dumps(settings))
+    pin_settings(folder, {"rows": rows, "max_new": max_new, "seed": seed, "exclude": [path.name for path in exclude]})
     excluded = Exclusion(exclude)
     for index in shards:
-        path = folder / f"shard-{index:05}.safetensors"
+        path = shard_path(folder, index)
         if path.exists():
             continue
         start = time.perf_counter()
         answers, dropped = make_shard(model, tokenizer, index, rows, max_new, seed, excluded)
         write_shard(path, answers)
         tokens, seconds = sum(len(a.ids) for a in answers), time.perf_counter() - start
-        print(
-            f"{path.name}: {len(answers)} answers, {tokens} tokens, {tokens / seconds:.0f}/s, {dropped} excluded",
-            flush=True,
-        )
+        yield f"{path.name}: {len(answers)} answers, {tokens} tokens, {tokens / seconds:.0f}/s, {dropped} excluded"
+        yield Progress(index - shards.start + 1, len(shards))

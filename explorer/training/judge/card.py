@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
 from safetensors.torch import save_file
 
-from explorer.engine.verification.judge_head import CARD, WEIGHTS, Card, JudgeHead
-from explorer.files import write_whole
+from explorer.engine.verification.judge_head import CARD, WEIGHTS, JudgeHead, JudgeHeadCard
+from explorer.files import replacing, write_whole
 from explorer.schema import write
 
 README = """# Judge head for {target_name}
@@ -23,7 +22,7 @@ drafted token has been read. The bias is set so that 0.5 is the threshold chosen
 ## How it was made
 - Labels by outcome, as AutoJudge makes them (arXiv 2504.20039): on prompts that plain greedy decoding answers rightly, wherever a draft
   that reads the target's greedy text says something else, that one token is replaced and the target goes on greedily. The
-  mismatch is important if the answer is then no longer right. Mismatches behind a settled answer are left out.
+  mismatch is important if the answer is then no longer right. Mismatches after a settled answer are left out.
 - Prompts: filled from templates with checkable answers (explorer/training/judge/prompts.py, seed {prompts_seed:g}); those close to the checkable, held-out or
   example prompts of this repository were dropped. Drafts: those of these pairs.
 - Target while it was asked: {dtype}; weights {target}.
@@ -41,23 +40,22 @@ python -m explorer judge-head evaluate --head assets/weights/judges/{name} --oth
 ## Figures
 On {test:g} mismatches of {test_prompts:g} other prompts from the same templates: AUC {test_auc:.3f}; at the threshold {test_recall:.1%} of the important ones are
 refused and {test_accepted:.1%} of the unimportant ones kept. Expect less on other prompts, and see docs/comparators.md, where the same is
-measured on prompts that were written by hand.
+measured on prompts that were written by hand. `report.svg` shows how the decay was chosen and how the scores divide these mismatches.
 
 ## Licence
 Apache-2.0. Trained on the states and the output of SmolLM2-135M-Instruct by Hugging Face (Apache-2.0).
 """
 
 
-def save(folder: Path, head: JudgeHead, card: Card) -> None:
+def save(folder: Path, head: JudgeHead, card: JudgeHeadCard) -> None:
     """Write weights and card, each complete or not at all."""
     folder.mkdir(parents=True, exist_ok=True)
-    part = folder / (WEIGHTS + ".part")
-    save_file({"weight": head.weight.cpu().contiguous(), "bias": head.bias.cpu()}, part, metadata={"format": "pt"})
-    os.replace(part, folder / WEIGHTS)
+    with replacing(folder / WEIGHTS) as part:
+        save_file({"weight": head.weight.cpu().contiguous(), "bias": head.bias.cpu()}, part, metadata={"format": "pt"})
     write_whole(folder / CARD, json.dumps(write(card), indent=1, allow_nan=False) + "\n")
 
 
-def save_readme(folder: Path, card: Card, target_name: str, shards: Sequence[int]) -> None:
+def save_readme(folder: Path, card: JudgeHeadCard, target_name: str, shards: Sequence[int]) -> None:
     """The card for people; needs the figures that training puts into a card. shards: those that were collected."""
     breaks = [index for index, shard in enumerate(shards) if index == 0 or shard != shards[index - 1] + 1]
     ranges = [(shards[start], shards[end - 1] + 1) for start, end in zip(breaks, [*breaks[1:], len(shards)])]

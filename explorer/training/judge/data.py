@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
 from torch import Tensor
 
 from explorer.errors import UserError
 from explorer.prompts import PromptItem
 from explorer.schema import parse_json, read, write
+from explorer.training.common.collection import damaged, save_shard, shard_paths
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +43,7 @@ class Labelled:
 
 
 @dataclass(frozen=True, slots=True)
-class Shard:
+class LabelledShard:
     """Prompts with the target's states after each mismatched token."""
 
     asked: int  # prompts, those that greedy decoding answers wrongly too
@@ -54,23 +52,13 @@ class Shard:
     states: Tensor  # [mismatches, d], float32, in the order of the texts
 
 
-def shard_path(folder: Path, index: int) -> Path:
-    return folder / f"shard-{index:05}.safetensors"
-
-
-def shard_paths(folder: Path) -> list[Path]:
-    return sorted(folder.glob("shard-*.safetensors"))
-
-
-def write_shard(path: Path, shard: Shard) -> None:
+def write_shard(path: Path, shard: LabelledShard) -> None:
     """One file, complete or not there."""
     words = {"asked": shard.asked, "settled": shard.settled, "texts": write(shard.texts)}
-    part = path.with_suffix(f".part{os.getpid()}")
-    save_file({"states": shard.states.contiguous()}, part, metadata={"texts": json.dumps(words, allow_nan=False)})
-    os.replace(part, path)
+    save_shard(path, {"states": shard.states.contiguous()}, {"texts": json.dumps(words, allow_nan=False)})
 
 
-def read_shard(path: Path) -> Shard:
+def read_shard(path: Path) -> LabelledShard:
     """Raises UserError where the file is not a shard, whole."""
     try:
         with safe_open(path, "pt") as file:
@@ -78,32 +66,21 @@ def read_shard(path: Path) -> Shard:
         texts = read(tuple[Labelled, ...], words["texts"])
         if len(states) != sum(len(text.mismatches) for text in texts) or not bool(torch.isfinite(states).all()):
             raise ValueError("states and mismatches do not belong together")
-        return Shard(read(int, words["asked"]), read(int, words["settled"]), texts, states)
+        return LabelledShard(read(int, words["asked"]), read(int, words["settled"]), texts, states)
     except (SafetensorError, KeyError, TypeError, ValueError) as error:
-        raise UserError(f"{path} is damaged ({error}): delete it, and collect again what is missing") from None
+        raise damaged(path, error) from None
 
 
-def read_folder(folder: Path) -> list[Shard]:
+def read_folder(folder: Path) -> list[LabelledShard]:
     """All shards of a collection, in order; raises UserError where there are none."""
     shards = [read_shard(path) for path in shard_paths(folder)]
     if not any(shard.texts for shard in shards):
-        raise UserError(f"{folder} holds no labelled mismatches: run `python -m explorer judge-head collect` first")
+        raise UserError("training.no_mismatches", folder=folder)
     return shards
 
 
-def read_settings(folder: Path) -> dict[str, Any]:
-    """What a collection was made with; raises UserError where the folder holds none."""
-    path = folder / "settings.json"
-    if not path.is_file():
-        raise UserError(f"{folder} holds no collection: run `python -m explorer judge-head collect` first")
-    settings = parse_json(path.read_bytes())
-    if not isinstance(settings, dict):
-        raise UserError(f"{path} is damaged: delete it, and collect again with the same settings")
-    return settings
-
-
 @dataclass(frozen=True, slots=True)
-class Rows:
+class MismatchTable:
     """Mismatches as a table: what training and evaluation work on."""
 
     states: Tensor  # [n, d]
@@ -120,11 +97,11 @@ class Rows:
         return len(self.groups.unique())
 
 
-def rows_of(shards: Sequence[Shard]) -> Rows:
+def table_of(shards: Sequence[LabelledShard]) -> MismatchTable:
     """All mismatches of some shards; prompts are numbered through."""
     texts = [text for shard in shards for text in shard.texts]
     mismatches = tuple(mismatch for text in texts for mismatch in text.mismatches)
-    return Rows(
+    return MismatchTable(
         states=torch.cat([shard.states for shard in shards]),
         important=torch.tensor([mismatch.important for mismatch in mismatches], dtype=torch.bool),
         groups=torch.tensor([index for index, text in enumerate(texts) for _ in text.mismatches], dtype=torch.long),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
 from math import comb
 
@@ -16,20 +16,21 @@ from explorer.engine.recorder import plain
 from explorer.engine.verification.judge_head import JudgeHead
 from explorer.prompts import PromptItem
 from explorer.sweep.points import Point, points_of
-from explorer.sweep.record import Sweep
+from explorer.sweep.record import PromptRuns, Sweep
 from explorer.sweep.runner import sweep_prompts, tasks
 from explorer.training.common.metrics import auc, auc_within
-from explorer.training.judge.data import Mismatch, Rows
+from explorer.training.common.progress import Progress
+from explorer.training.judge.data import Mismatch, MismatchTable
 from explorer.training.judge.train import threshold_for
 
 HEAD = "judge head"
 RESAMPLES = 2000
 # Figures of the record that say without training where the target may be overruled: higher is more harmless.
 STAND_INS: dict[str, Callable[[Mismatch], float]] = {
-    "entropy (FLy's gate)": lambda one: one.entropy,
-    "KL": lambda one: -one.divergence,
-    "margin": lambda one: -one.gap,
-    "probability": lambda one: one.prob,
+    "entropy (FLy's gate)": lambda mismatch: mismatch.entropy,
+    "KL": lambda mismatch: -mismatch.divergence,
+    "margin": lambda mismatch: -mismatch.gap,
+    "probability": lambda mismatch: mismatch.prob,
 }
 
 
@@ -45,15 +46,15 @@ class Judged:
     better: float | None  # share of resampled prompt sets on which the head's AUC is above this one's
 
 
-def scores_of(head: JudgeHead, rows: Rows) -> dict[str, Tensor]:
+def scores_of(head: JudgeHead, rows: MismatchTable) -> dict[str, Tensor]:
     """What every way to judge says of some mismatches [n], by its name."""
     found = {HEAD: head.scores(rows.states)}
     for name, read in STAND_INS.items():
-        found[name] = torch.tensor([read(one) for one in rows.mismatches], dtype=torch.double)
+        found[name] = torch.tensor([read(mismatch) for mismatch in rows.mismatches], dtype=torch.double)
     return found
 
 
-def thresholds(head: JudgeHead, validation: Rows, recall: float) -> dict[str, float]:
+def thresholds(head: JudgeHead, validation: MismatchTable, recall: float) -> dict[str, float]:
     """The score to keep a mismatch at, by name: each way chosen alike on the validation prompts, the head's as it is in its file."""
     chosen = {
         name: threshold_for(scores, validation.important, recall)
@@ -62,7 +63,7 @@ def thresholds(head: JudgeHead, validation: Rows, recall: float) -> dict[str, fl
     return chosen | {HEAD: 0.5}
 
 
-def judged(head: JudgeHead, rows: Rows, limits: dict[str, float], seed: int = 1) -> list[Judged]:
+def judged(head: JudgeHead, rows: MismatchTable, limits: dict[str, float], seed: int = 1) -> list[Judged]:
     """All ways to judge on some mismatches, at thresholds that were chosen on others."""
     scores, harmless = scores_of(head, rows), ~rows.important
     found = []
@@ -86,7 +87,7 @@ def _auc(scores: Tensor, labels: Tensor) -> float:
     return float("nan") if value is None else value
 
 
-def _share_better(ours: Tensor, theirs: Tensor, rows: Rows, seed: int) -> float:
+def _share_better(ours: Tensor, theirs: Tensor, rows: MismatchTable, seed: int) -> float:
     """Over sets of prompts drawn with replacement: how often our AUC is above theirs, ties counting half. Both on one draw."""
     _, group = rows.groups.unique(return_inverse=True)
     count = int(group.max()) + 1
@@ -111,14 +112,14 @@ def table(found: Sequence[Judged]) -> str:
     return markdown_table(
         head,
         [
-            [one.name, f"{one.auc:.3f}", "-" if one.auc_within is None else f"{one.auc_within:.3f}", f"{one.recall:.1%}"]
-            + [f"{one.accepted:.1%}", "-" if one.better is None else f"{one.better:.0%} of resamples"]
-            for one in found
+            [way.name, f"{way.auc:.3f}", "-" if way.auc_within is None else f"{way.auc_within:.3f}", f"{way.recall:.1%}"]
+            + [f"{way.accepted:.1%}", "-" if way.better is None else f"{way.better:.0%} of resamples"]
+            for way in found
         ],
     )  # fmt: skip
 
 
-def describe(rows: Rows) -> str:
+def describe(rows: MismatchTable) -> str:
     important = int(rows.important.sum())
     return f"{len(rows)} mismatches of {rows.prompts} prompts, {important} important ({important / len(rows):.0%})"
 
@@ -146,16 +147,16 @@ def _within(value: float, high: float) -> float:
 
 def answers(
     pair: Pair, items: Sequence[PromptItem], points: dict[str, DecodeConfig]
-) -> Iterator[tuple[Point, ...] | None]:
-    """Run prompts under all points, the first of which is plain greedy: None after every target pass, at the end the figures."""
+) -> Generator[Progress, None, tuple[Point, ...]]:
+    """Run prompts under all points, the first of which is plain greedy: yields prompts done after every target pass, returns the
+    figures."""
     configs = tuple(points.values())
-    done = []
-    for one in sweep_prompts(pair, tasks(pair, items, configs), configs):
-        if one is None:
-            yield None
-        else:
-            done.append(one)
-    yield points_of(Sweep(pair.provenance(), configs, tuple(done)))
+    done: list[PromptRuns] = []
+    for runs in sweep_prompts(pair, tasks(pair, items, configs), configs):
+        if runs is not None:
+            done.append(runs)
+        yield Progress(len(done), len(items))
+    return points_of(Sweep(pair.provenance(), configs, tuple(done)))
 
 
 def answers_table(names: Sequence[str], points: Sequence[Point]) -> str:

@@ -2,7 +2,7 @@
 
 On a prompt whose answer plain greedy decoding gets right, wherever a draft that reads the target's own greedy text disagrees
 with it, that one token is replaced and the target goes on greedily. The mismatch is *important* if the answer is then no longer
-right. Places behind which the answer can no longer change have nothing to tell and are left out.
+right. Places after which the answer can no longer change say nothing and are left out.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from explorer.engine.verification.measure import measure
 from explorer.pieces import text_of
 from explorer.prompts import PromptItem
 from explorer.trace import EVIDENCE, Row
+from explorer.training.common.drafts import along
 from explorer.training.judge.data import Labelled, Mismatch
-from explorer.training.pacer.branches import along
 
 SPARE = 16  # tokens that a continuation may be longer than the greedy answer
 WIDTH = 16  # continuations side by side: a CPU takes so many rows for little more than one
 
 
 @dataclass(frozen=True, slots=True)
-class Drafter:
+class NamedDraft:
     """A draft of the target as it is in a run."""
 
     name: str
@@ -41,7 +41,7 @@ class Drafter:
     shared: PackedModel | None  # the target, where the draft works in its cache
 
     @classmethod
-    def of(cls, pair: Pair) -> Drafter:
+    def of(cls, pair: Pair) -> NamedDraft:
         return cls(pair.name, pair.draft, pair.target if pair.drafts_for_itself else None)
 
 
@@ -67,7 +67,7 @@ def is_settled(item: PromptItem, text: str) -> bool:
 
 
 def label(
-    pair: Pair, drafters: Sequence[Drafter], item: PromptItem, longest: int
+    pair: Pair, drafters: Sequence[NamedDraft], item: PromptItem, longest: int
 ) -> tuple[Labelled | None, Tensor, int]:
     """The labelled mismatches of one prompt, the target's states after each [M, d], and how many were settled before.
 
@@ -99,7 +99,7 @@ def label(
 
 
 def disagreements(
-    pair: Pair, target: Context | PackedContext, drafters: Sequence[Drafter], prompt: list[int], answer: list[int]
+    pair: Pair, target: Context | PackedContext, drafters: Sequence[NamedDraft], prompt: list[int], answer: list[int]
 ) -> Iterator[Place]:
     """Where drafts that read the greedy answer [R] say something else, in order; stop ids aside, which no rule ever judges.
 
@@ -144,7 +144,7 @@ def _continuations(
     texts = [[*answer[: place.position], place.token] for place in places]
     starts = torch.tensor([len(prompt) + place.position for place in places], device=device)
     before = torch.arange(trunk, device=device) < starts[:, None]  # [M, trunk]
-    owner = torch.empty(0, dtype=torch.long, device=device)  # of each column behind the trunk
+    owner = torch.empty(0, dtype=torch.long, device=device)  # of each column after the trunk
     going, first = list(range(len(places))), None
     while going:
         live = torch.tensor(going, device=device)

@@ -1,7 +1,7 @@
 """Prompts with answers that can be checked, without end: kinds of templates, filled from small word lists.
 
 Many answers are a few words long and come at the end of a sentence, because a mismatch tells something only where the answer is
-still to come. None is close to a shipped prompt: whoever draws from here drops those (distill/prompts.Exclusion).
+still to come. None is close to a shipped prompt: whoever draws from here drops those (common/prompts.Exclusion).
 """
 
 from __future__ import annotations

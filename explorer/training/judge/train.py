@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from dataclasses import asdict, dataclass
 
 import torch
@@ -11,13 +12,14 @@ from torch import Tensor
 from explorer.engine.verification.judge_head import JudgeHead
 from explorer.errors import UserError
 from explorer.training.common.metrics import auc
-from explorer.training.judge.data import Rows
+from explorer.training.common.progress import Progress
+from explorer.training.judge.data import MismatchTable
 
 DECAYS = (1e-3, 1e-2, 3e-2, 1e-1, 3e-1, 1.0, 3.0, 10.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Recipe:
+class JudgeRecipe:
     """How a head is trained."""
 
     folds: int = 5  # of prompts, to choose the decay by
@@ -38,30 +40,36 @@ class Fit:
     aucs: dict[float, float]  # by decay: mean AUC over the folds, on prompts that were not trained on
 
 
-def train(training: Rows, validation: Rows, recipe: Recipe) -> Fit:
-    """Fit on the training prompts, choose the threshold on the validation prompts. Raises UserError on labels of one kind."""
+def train(training: MismatchTable, validation: MismatchTable, recipe: JudgeRecipe) -> Generator[Progress, None, Fit]:
+    """Fit on the training prompts, choose the threshold on the validation prompts; yields after every fit. Raises UserError on labels
+    of one kind.
+
+    Writes no checkpoint: it depends on its arguments alone and takes seconds. What takes long is collecting, which resumes.
+    """
     for name, rows in (("training", training), ("validation", validation)):
         if not rows.important.any() or rows.important.all():
-            raise UserError(f"the {name} prompts hold mismatches of one kind only: collect more shards")
-    aucs = cross_validated(training, recipe)
-    decay = max(DECAYS, key=lambda one: (aucs[one], one))  # of equal ones the stricter
+            raise UserError("training.one_kind", name=name)
+    aucs = yield from cross_validated(training, recipe)
+    decay = max(DECAYS, key=lambda decay: (aucs[decay], decay))  # of equal ones the stricter
     weight, bias = fit(training.states, training.important, decay)
     threshold = threshold_for(validation.states @ weight + bias, validation.important, recipe.recall)
     return Fit(JudgeHead(weight, bias - threshold), decay, aucs)
 
 
-def cross_validated(rows: Rows, recipe: Recipe) -> dict[float, float]:
-    """By decay, the mean AUC on folds of prompts, each by a fit on the others: rows of one prompt are never on both sides."""
+def cross_validated(rows: MismatchTable, recipe: JudgeRecipe) -> Generator[Progress, None, dict[float, float]]:
+    """By decay, the mean AUC on folds of prompts, each by a fit on the others: rows of one prompt are never on both sides. Yields the
+    fits done."""
     groups = rows.groups.unique()
     order = groups[torch.randperm(len(groups), generator=torch.Generator().manual_seed(recipe.seed))]
     found: dict[float, list[float]] = {decay: [] for decay in DECAYS}
     for fold in range(recipe.folds):
         held_out = torch.isin(rows.groups, order[fold :: recipe.folds])
-        for decay in DECAYS:
+        for place, decay in enumerate(DECAYS, 1):
             weight, bias = fit(rows.states[~held_out], rows.important[~held_out], decay)
             score = auc(rows.states[held_out] @ weight + bias, ~rows.important[held_out])
             if score is not None:
                 found[decay].append(score)
+            yield Progress(fold * len(DECAYS) + place, recipe.folds * len(DECAYS))
     return {decay: sum(scores) / max(len(scores), 1) for decay, scores in found.items()}
 
 

@@ -16,15 +16,16 @@ from explorer.engine.models.branched import BranchedText, branched
 from explorer.engine.models.model import Context, LanguageModel
 from explorer.engine.models.packed import PackedContext, PackedModel
 from explorer.engine.ranking import argmax, top
-from explorer.training.pacer.data import BRANCH, Text
+from explorer.training.common.drafts import along
+from explorer.training.pacer.data import BRANCH, DraftedText
 
 
-def pack_text(text: Text) -> BranchedText:
+def pack_text(text: DraftedText) -> BranchedText:
     """A collected text: each branch holds the draft's own choice at its leaf, then what followed it."""
     return branched(text.ids, _branches(text, range(len(text.branch_ids))))
 
 
-def _branches(text: Text, chosen: Iterable[int]) -> list[tuple[int, Tensor]]:
+def _branches(text: DraftedText, chosen: Iterable[int]) -> list[tuple[int, Tensor]]:
     leaves = text.leaves.tolist()
     return [
         (text.prompt_length - 1 + leaves[g], torch.cat([text.choices[leaves[g], None], ids[ids >= 0]]).long())
@@ -33,7 +34,7 @@ def _branches(text: Text, chosen: Iterable[int]) -> list[tuple[int, Tensor]]:
     ]
 
 
-def branch_states(text: Text, packed: BranchedText, states: Tensor) -> tuple[Tensor, Tensor]:
+def branch_states(text: DraftedText, packed: BranchedText, states: Tensor) -> tuple[Tensor, Tensor]:
     """The generating states of a text from those of all columns of its pack [N, d]: rows [R, d], branches [G, BRANCH, d].
 
     A token's state is that of the column before it: the trunk's for answer tokens, its branch's for the others.
@@ -47,7 +48,7 @@ def branch_states(text: Text, packed: BranchedText, states: Tensor) -> tuple[Ten
 
 
 @torch.inference_mode()
-def recompute_states(model: PreTrainedModel, text: Text) -> tuple[Tensor, Tensor]:
+def recompute_states(model: PreTrainedModel, text: DraftedText) -> tuple[Tensor, Tensor]:
     """The states of a text from its ids alone, in one forward over its pack: rows [R, d], branches [G, BRANCH, d]."""
     packed = pack_text(text)
     states = model.base_model(
@@ -60,42 +61,13 @@ def recompute_states(model: PreTrainedModel, text: Text) -> tuple[Tensor, Tensor
 
 
 @torch.inference_mode()
-def along(
-    draft: LanguageModel | PackedModel, ids: Tensor, prompt_length: int, shared: PackedModel | None = None
-) -> tuple[Context | PackedContext, Tensor]:
-    """What the draft would say at every place of a text of ids [T]: an open context that holds all but its last token, and
-    logits [R, V] of the R places behind the prompt.
-
-    shared: the target, where it drafts for itself in fewer bits and both work in one cache (Pair.drafts_for_itself). A row then
-    reads the target's own keys and values of what stands before it, as the first token of a round does.
-    """
-    own = shared.open() if shared else None
-    context = draft.open(True, own.cache) if own else draft.open(True)
-    before, rows = prompt_length - 1, len(ids) - prompt_length
-    try:
-        if own:
-            own.prefill(ids[:-1])
-            positions = torch.arange(before, len(ids) - 1)
-            visible = torch.cat([torch.arange(len(ids) - 1) < positions[:, None], torch.eye(rows).bool()], dim=1)
-            logits = context.branch(ids[before:-1], positions, visible)  # [R, V]
-            context.crop(len(ids) - 1)
-        else:
-            context.prefill(ids[:before])
-            logits = context.feed(ids[before:-1], rows=rows)  # [R, V]
-    except BaseException:
-        context.close()
-        raise
-    return context, logits
-
-
-@torch.inference_mode()
 def draft_text(
     draft: LanguageModel | PackedModel,
     ids: Tensor,
     prompt_length: int,
     stop_ids: frozenset[int],
     shared: PackedModel | None = None,
-) -> Text:
+) -> DraftedText:
     """Draft along and beside a text of ids [T]; the target's side stays unknown. shared: as in `along`."""
     context, logits = along(draft, ids, prompt_length, shared)
     try:
@@ -106,7 +78,7 @@ def draft_text(
         context.close()
     branch_ids, branch_probs, states_of_branches = columns
     unknown = torch.full_like(branch_ids, -1)
-    return Text(
+    return DraftedText(
         ids, prompt_length, choices.int(), probs, states, torch.zeros(len(choices), 2), branch_ids, branch_probs,
         states_of_branches, unknown, torch.zeros(*unknown.shape, 2),
     )  # fmt: skip
@@ -115,7 +87,7 @@ def draft_text(
 def _grow(
     context: Context | PackedContext, token: Tensor, position: Tensor, stop_ids: frozenset[int]
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Draft BRANCH tokens behind each of `token` [G], all branches side by side; ids, probabilities, states by branch."""
+    """Draft BRANCH tokens after each of `token` [G], all branches side by side; ids, probabilities, states by branch."""
     count, trunk = len(token), context.length
     ids, probs, states = [], [], []
     stops = torch.tensor(sorted(stop_ids), dtype=torch.long)
@@ -147,7 +119,7 @@ def _choose(logits: Tensor) -> tuple[Tensor, Tensor]:
 
 
 @torch.inference_mode()
-def judge_branches(target: LanguageModel | PackedModel, text: Text, lowest_theta: float) -> None:
+def judge_branches(target: LanguageModel | PackedModel, text: DraftedText, lowest_theta: float) -> None:
     """Ask the target about the branches that a loose rule could follow; fills `text` in.
 
     Only branches that leave where its normalized entropy is at least `lowest_theta`: at others every rule that asks for

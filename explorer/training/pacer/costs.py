@@ -29,11 +29,11 @@ class Costs:
 
     def __post_init__(self) -> None:
         if not (self.draft > 0 and self.layer >= 0 and len(self.verify) >= 2 and min(self.verify.values()) > 0):
-            raise UserError("costs must be positive, with at least two verify lengths")
+            raise UserError("training.costs")
 
     def verify_at(self, length: int) -> float:
         known = sorted(self.verify)
-        high = next((i for i, one in enumerate(known) if one >= length), len(known) - 1) or 1
+        high = next((i for i, at in enumerate(known) if at >= length), len(known) - 1) or 1
         a, b = known[high - 1], known[high]
         return self.verify[a] + (self.verify[b] - self.verify[a]) * (length - a) / (b - a)
 
@@ -47,7 +47,7 @@ def read_costs(path: Path) -> Costs:
     try:
         return read(Costs, parse_json(path.read_bytes()))
     except UserError as error:
-        raise UserError(f"{path}: {error}") from None
+        raise UserError("file.wrong", file=path, reason=error) from None
 
 
 @torch.inference_mode()

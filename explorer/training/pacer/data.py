@@ -8,7 +8,6 @@ on after its own choice. One draft forward over the trunk and one per branch pos
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -16,23 +15,23 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 from torch import Tensor
 
 from explorer.config import DecodeConfig
 from explorer.errors import UserError
-from explorer.schema import parse_json
+from explorer.training.common.collection import damaged, read_settings, save_shard, shard_paths
 from explorer.verdicts import judge
 
 BRANCH = 12  # tokens a branch holds after the draft's own choice
 LOWEST_THETA = (
-    0.02  # normalized; branches whose mismatch lies below were not shown to the target: no theta here keeps them
+    0.02  # normalized; branches whose mismatch lies below were not shown to the target: no theta here accepts them
 )
 LOG_VOCABULARY = 12.5  # ln V of the largest vocabularies, rounded up: top-3 entropies are never above the full one
 
 
 @dataclass
-class Text:
+class DraftedText:
     """One trunk with its branches; R answer rows, G branches in the order of the rows they leave from."""
 
     ids: Tensor  # [T] prompt and answer
@@ -41,7 +40,7 @@ class Text:
     probs: Tensor  # [R] its probability under the draft
     states: Tensor  # [R, d] the draft's final hidden state it was chosen from (after the final norm)
     entropies: Tensor  # [R, 2] the target's: normalized, top3
-    branch_ids: Tensor  # [G, BRANCH] what the draft chose after its own choice; -1 behind a stop id
+    branch_ids: Tensor  # [G, BRANCH] what the draft chose after its own choice; -1 after a stop id
     branch_probs: Tensor  # [G, BRANCH]
     branch_states: Tensor  # [G, BRANCH, d]
     branch_targets: Tensor  # [G, BRANCH] what the target would choose there; -1 where it was not asked
@@ -70,62 +69,38 @@ ROW_FIELDS = ("choices", "probs", "states", "entropies")
 BRANCH_FIELDS = ("branch_ids", "branch_probs", "branch_states", "branch_targets", "branch_entropies")
 
 
-def write_shard(path: Path, texts: list[Text]) -> None:
+def write_shard(path: Path, texts: list[DraftedText]) -> None:
     """All texts in one file, complete or not there."""
     tensors = {name: torch.cat([getattr(text, name) for text in texts]) for name in (*ROW_FIELDS, *BRANCH_FIELDS)}
     tensors["ids"] = torch.cat([text.ids for text in texts]).int()
     tensors["lengths"] = torch.tensor([len(text.ids) for text in texts])
     tensors["prompt_lengths"] = torch.tensor([text.prompt_length for text in texts])
-    part = path.with_suffix(f".part{os.getpid()}")
-    save_file(tensors, part)
-    os.replace(part, path)
+    save_shard(path, tensors)
 
 
-def read_shard(path: Path) -> list[Text]:
+def read_shard(path: Path) -> list[DraftedText]:
     """The texts of a shard; raises UserError where the file is not one, whole."""
     try:
         return _texts(load_file(path))
     except (SafetensorError, KeyError, ValueError) as error:
-        raise UserError(f"{path} is damaged ({error}): delete it, and collect again what is missing") from None
+        raise damaged(path, error) from None
 
 
-def read_settings(folder: Path) -> dict[str, Any]:
-    """What a collection was begun with; raises UserError where the file is missing or damaged."""
-    path = folder / "settings.json"
-    try:
-        settings = parse_json(path.read_bytes())
-    except FileNotFoundError:
-        raise UserError(f"{folder} holds no settings.json: it is not the folder of a collection") from None
-    except UserError as error:
-        raise UserError(f"{path} is damaged ({error}): delete it, and collect again with the same settings") from None
-    if not isinstance(settings, dict):
-        raise UserError(f"{path} is damaged (not an object): delete it, and collect again with the same settings")
-    return settings
-
-
-def _texts(tensors: dict[str, Tensor]) -> list[Text]:
+def _texts(tensors: dict[str, Tensor]) -> list[DraftedText]:
     texts, token, row, branch = [], 0, 0, 0
     for length, prompt in zip(tensors["lengths"].tolist(), tensors["prompt_lengths"].tolist(), strict=True):
         rows = {name: tensors[name][row : row + length - prompt] for name in ROW_FIELDS}
         ids = tensors["ids"][token : token + length].long()
         leaving = int((rows["choices"] != ids[prompt:]).sum())
         branches = {name: tensors[name][branch : branch + leaving] for name in BRANCH_FIELDS}
-        texts.append(Text(ids, prompt, **rows, **branches))
+        texts.append(DraftedText(ids, prompt, **rows, **branches))
         token, row, branch = token + length, row + length - prompt, branch + leaving
     return texts
 
 
-def shard_path(folder: Path, index: int) -> Path:
-    return folder / f"shard-{index:05}.safetensors"
-
-
-def shard_paths(folder: Path) -> list[Path]:
-    return sorted(folder.glob("shard-*.safetensors"))
-
-
 def read_folder(
     folder: Path, held_out: int, config: DecodeConfig, training: bool = True
-) -> tuple[dict[str, Any], list[Text], list[Text]]:
+) -> tuple[dict[str, Any], list[DraftedText], list[DraftedText]]:
     """The settings of a collection, the texts of its first `held_out` shards, and all others but those of the same prompts.
 
     Raises UserError where there is too little of it (training: some beside those held out), or where it does not tell the outcome of the rule of `config`.
@@ -133,15 +108,19 @@ def read_folder(
     paths = shard_paths(folder)
     if len(paths) < held_out + training:
         raise UserError(
-            f"{folder} holds {len(paths)} shards, {held_out} of them held out: run `python -m explorer pacer collect` first"
+            "training.too_few_shards",
+            folder=folder,
+            count=len(paths),
+            held_out=held_out,
+            command="python -m explorer pacer collect",
         )
     settings = read_settings(folder)
     if config.rule == "fly":
         if settings["rule"] != "fly":
-            raise UserError(f"{folder} was collected for the exact rule only: collect again with --rule fly")
+            raise UserError("training.exact_only", folder=folder)
         lowest = LOWEST_THETA * (1 if config.entropy == "normalized" else LOG_VOCABULARY)
         if config.theta < lowest:
-            raise UserError(f"theta must be at least {lowest:g}: branches below were not shown to the target")
+            raise UserError("training.theta_too_low", lowest=f"{lowest:g}")
     kept_out = [text for path in paths[:held_out] for text in read_shard(path)]
     prompts = {tuple(text.prompt.tolist()) for text in kept_out}
     texts = [text for path in paths[held_out:] for text in read_shard(path)]
@@ -149,14 +128,14 @@ def read_folder(
 
 
 @dataclass
-class Round:
+class SimulatedRound:
     """What one draft of up to K tokens from a row of a text came to; one entry per drafted token [L]."""
 
     start: int  # the row its first token is chosen at
     ids: Tensor
     probs: Tensor
     states: Tensor  # [L, d]: states[i] is the one that produced ids[i], never the one it gives rise to
-    targets: Tensor  # what the target chooses there; -1 where it was not asked, behind the first mismatch only
+    targets: Tensor  # what the target chooses there; -1 where it was not asked, after the first mismatch only
     entropies: Tensor  # [L, 2]
 
     def __len__(self) -> int:
@@ -171,11 +150,11 @@ class Round:
         """Tokens before the first mismatch."""
         return int(self.match.cumprod(0).sum())
 
-    def __getitem__(self, part: slice) -> Round:
-        return Round(self.start, *(getattr(self, field.name)[part] for field in fields(self)[1:]))
+    def __getitem__(self, part: slice) -> SimulatedRound:
+        return SimulatedRound(self.start, *(getattr(self, field.name)[part] for field in fields(self)[1:]))
 
 
-def draft_at(text: Text, start: int, length: int) -> Round:
+def draft_at(text: DraftedText, start: int, length: int) -> SimulatedRound:
     """The draft of up to `length` tokens from answer row `start`: along the trunk to the first mismatch, then its branch.
 
     Shorter where the text or the branch ends first.
@@ -190,11 +169,11 @@ def draft_at(text: Text, start: int, length: int) -> Round:
         names = ("branch_ids", "branch_probs", "branch_states", "branch_targets", "branch_entropies")
         tail = [getattr(text, name)[branch, :rest] for name in names]
         columns = [torch.cat([head, more]) for head, more in zip(columns, tail)]
-    return Round(start, *columns)
+    return SimulatedRound(start, *columns)
 
 
-def kept(round_: Round, config: DecodeConfig, stop_ids: frozenset[int] = frozenset()) -> int:
-    """How many tokens of a draft are kept under the rule of `config`, were exactly these sent to the target."""
+def accepted(round_: SimulatedRound, config: DecodeConfig, stop_ids: frozenset[int] = frozenset()) -> int:
+    """How many tokens of a draft the rule of `config` accepts, were exactly these sent to the target."""
     judgement = judge(
         round_.match.tolist(),
         round_.entropies[:, 0 if config.entropy == "normalized" else 1].tolist(),
@@ -204,19 +183,19 @@ def kept(round_: Round, config: DecodeConfig, stop_ids: frozenset[int] = frozens
         includes_mismatch=config.window_includes_mismatch,
         protected=[bool({*pair} & stop_ids) for pair in zip(round_.ids.tolist(), round_.targets.tolist())],
     )
-    return judgement.kept
+    return judgement.accepted
 
 
 def walk(
-    text: Text, lengths: Iterator[int], config: DecodeConfig, stop_ids: frozenset[int]
-) -> Iterator[tuple[Round, int]]:
-    """Speculative decoding of a text in rounds of the given draft lengths: each draft with how many of it were kept.
+    text: DraftedText, lengths: Iterator[int], config: DecodeConfig, stop_ids: frozenset[int]
+) -> Iterator[tuple[SimulatedRound, int]]:
+    """Speculative decoding of a text in rounds of the given draft lengths: each draft with how many of it were accepted.
 
-    Under the loose rule a round may leave the trunk; the next one then starts behind the row where it left.
+    Under the loose rule a round may leave the trunk; the next one then starts after the row where it left.
     """
     start = 0
     while start < len(text.choices):
         round_ = draft_at(text, start, next(lengths))
-        count = kept(round_, config, stop_ids)
+        count = accepted(round_, config, stop_ids)
         yield round_, count
         start += min(count, round_.agreed) + 1

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import asdict, replace
 from typing import Any
 
-from explorer.analysis.calibration import calibration
+from explorer.analysis.calibration import Bin, calibration
 from explorer.analysis.markdown import markdown_table
 from explorer.config import DecodeConfig
 from explorer.engine.drafters.lengths import LengthPolicy
@@ -14,15 +14,15 @@ from explorer.engine.drafters.pacer.card import Choice
 from explorer.engine.drafters.pacer.layer import PreVerificationLayer
 from explorer.training.common.metrics import auc
 from explorer.training.pacer.costs import Costs
-from explorer.training.pacer.data import Text
+from explorer.training.pacer.data import DraftedText
 from explorer.training.pacer.length_replay import Replayed, comparators, grid, oracle, pacer_policy, replay, starts
-from explorer.training.pacer.train import Recipe, figures_of, score_texts
+from explorer.training.pacer.train import LayerRecipe, figures_of, score_texts
 
 
 def evaluate(
     layer: PreVerificationLayer,
-    texts: list[Text],
-    recipe: Recipe,
+    texts: list[DraftedText],
+    recipe: LayerRecipe,
     stop_ids: frozenset[int],
     costs: Costs,
     longest: int = 24,
@@ -46,7 +46,7 @@ def evaluate(
     figures = {
         "metrics": figures_of(scored, recipe),
         "offsets": offsets,
-        "calibration": [asdict(one) for one in calibration(scored.scores.tolist(), scored.labels.tolist())],
+        "calibration": [asdict(bin_) for bin_ in calibration(scored.scores.tolist(), scored.labels.tolist())],
         "costs": asdict(costs),
         "replayed": replayed,
         "choice": asdict(choice),
@@ -67,7 +67,7 @@ def compare(
     policies: dict[str, dict[str, Callable[[], LengthPolicy]]] = {}
     for name, make in comparators(longest).items():
         policies.setdefault(name.split()[0], {})[name] = make
-    settings = {describe(one): one for one in grid(config)}
+    settings = {describe(setting): setting for setting in grid(config)}
     policies["pacer"] = {name: pacer_policy(one) for name, one in settings.items()}
     if ablations:
         policies |= _ablations(settings)
@@ -152,6 +152,18 @@ def markdown(figures: dict[str, Any]) -> str:
     other = "other texts than" if figures["apart"] else "the very text that"
     note = f"Replayed by a cost model ({figures['costs']['where']}); settings chosen on {other} their speeds are stated on."
     return "\n\n".join([predictors, offsets, bins, policies, note])
+
+
+def calibrations(
+    layer: PreVerificationLayer, texts: list[DraftedText], recipe: LayerRecipe, stop_ids: frozenset[int]
+) -> dict[str, tuple[Bin, ...]]:
+    """Predicted acceptance against what was accepted, for the layer and for the product of the draft's own probabilities."""
+    scored = score_texts(layer, texts, recipe, stop_ids)
+    kept = scored.labels.tolist()
+    return {
+        "the layer": calibration(scored.scores.tolist(), kept),
+        "product of the draft's probabilities": calibration(scored.survival.tolist(), kept),
+    }
 
 
 def _number(value: float | None) -> str:

@@ -17,7 +17,7 @@ from explorer.engine.drafters.draft import Draft
 from explorer.engine.drafters.lengths import ConfidenceLength, FixedLength, HeuristicLength, LengthPolicy, PacerLength
 from explorer.engine.drafters.pacer.layer import PreVerificationLayer
 from explorer.training.pacer.costs import Costs
-from explorer.training.pacer.data import Text, draft_at, kept
+from explorer.training.pacer.data import DraftedText, accepted, draft_at
 
 
 @dataclass
@@ -26,13 +26,17 @@ class Start:
 
     probs: list[float]  # [L]
     scores: list[float]  # [L]
-    kept: list[int]  # [L + 1] how many of a draft of that length the rule keeps
+    accepted: list[int]  # [L + 1] how many of a draft of that length the rule accepts
     advance: list[int]  # [L + 1] rows the text then moves on
-    open_end: bool = False  # the record ends behind a mismatch, where a draft would go on: nothing of that is ever kept
+    open_end: bool = (
+        False  # the record ends after a mismatch, where a draft would go on: nothing of that is ever accepted
+    )
 
 
 @torch.inference_mode()
-def starts(layer: PreVerificationLayer, text: Text, config: DecodeConfig, stop_ids: frozenset[int]) -> list[Start]:
+def starts(
+    layer: PreVerificationLayer, text: DraftedText, config: DecodeConfig, stop_ids: frozenset[int]
+) -> list[Start]:
     """Every row of a text as a start of rounds of at most `config.draft_length` tokens."""
     rounds = [draft_at(text, row, config.draft_length) for row in range(len(text.choices))]
     size, width = max(map(len, rounds)), text.states.shape[1]
@@ -46,7 +50,7 @@ def starts(layer: PreVerificationLayer, text: Text, config: DecodeConfig, stop_i
         if config.rule == "exact":
             counts = [min(length, round_.agreed) for length in lengths]
         else:
-            counts = [kept(round_[:length], config, stop_ids) for length in lengths]
+            counts = [accepted(round_[:length], config, stop_ids) for length in lengths]
         advance = [min(count, round_.agreed) + 1 for count in counts]
         mine = slice(len(round_))
         open_end = len(round_) - round_.agreed - 1 == text.branch_ids.shape[1] and len(round_) < config.draft_length
@@ -82,7 +86,7 @@ def replay(texts: list[list[Start]], make: Callable[[], LengthPolicy], longest: 
         while row < len(table):
             start = table[row]
             length, unseen, calls = _draft(policy, start, longest)
-            policy.adapt(length + unseen, start.kept[length])
+            policy.adapt(length + unseen, start.accepted[length])
             _count(total, start, length, calls, costs, unseen)
             row += start.advance[length]
     return total
@@ -109,21 +113,21 @@ def _draft(policy: LengthPolicy, start: Start, longest: int) -> tuple[int, int, 
 
 
 def oracle(texts: list[list[Start]], longest: int, costs: Costs) -> Replayed:
-    """Drafts exactly what will be kept, which nobody can know: an upper bound of tau per drafted token, and of speed wherever drafting a token that
-    is kept costs less than a target pass gains by it."""
+    """Drafts exactly what will be accepted, which nobody can know: an upper bound of tau per drafted token, and of speed wherever drafting a token that
+    is accepted costs less than a target pass gains by it."""
     total = Replayed()
     for table in texts:
         row = 0
         while row < len(table):
             start = table[row]
-            length = max(start.kept[: longest + 1])
+            length = max(start.accepted[: longest + 1])
             _count(total, start, length, 0, costs)
             row += start.advance[length]
     return total
 
 
 def _count(total: Replayed, start: Start, length: int, calls: int, costs: Costs, unseen: int = 0) -> None:
-    total.tokens += start.kept[length] + 1
+    total.tokens += start.accepted[length] + 1
     total.rounds += 1
     total.drafted += length + unseen
     total.calls += calls

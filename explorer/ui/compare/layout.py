@@ -7,22 +7,22 @@ from typing import Any
 import gradio as gr
 
 from explorer.config import RULE_KNOBS, DecodeConfig, knobs
-from explorer.ui import rail
+from explorer.ui import knob_styles
 from explorer.ui.backend import Backend
-from explorer.ui.catalogue import en as texts
-from explorer.ui.catalogue import ko as texts_ko
-from explorer.ui.compare import handlers as comparing
-from explorer.ui.controls import Explore, control, heading, pair_control, preset_control, prompt_control
-from explorer.ui.languages import say
-from explorer.ui.links import SCRIPT, link_controls
-from explorer.ui.paces import Paces
-from explorer.ui.scripts import declared, of_rules, source, spoken
+from explorer.ui.catalogue import TEXTS
+from explorer.ui.compare.handlers import CompareHandlers
+from explorer.ui.compare.request import CompareSession, side_knobs
+from explorer.ui.controls import ExploreControls, control, heading, pair_control, preset_control, prompt_control
+from explorer.ui.coupling import couple_controls, tell_pair
+from explorer.ui.events import AT_ONCE, MODEL, QUIET, SCRIPT
+from explorer.ui.known_paces import KnownPaces
+from explorer.ui.languages import localized
+from explorer.ui.scripts import view_script
 
-SCRIPTS = ("core/rule.js", "core/run.js", "core/dom.js", "core/progress.js", "explore/summary.js", "compare/compare.js")
+VIEW = "compare/compare.js"
 SHARED_TEXTS = ("kinds", "alone", "locale", "summary", "ends")  # of the run view
 MORE = ("entropy", "window_includes_mismatch")  # of the rules' knobs; all others of these stand first
 BUDGET = 96  # tokens; three runs are waited for
-QUIET = {"show_progress": "hidden", "api_visibility": "private"}
 SIDES = {"a": DecodeConfig(rule="exact"), "b": DecodeConfig()}
 
 # Whoever comes from Explore goes on with its prompt and pair, unless they have their own here already.
@@ -36,23 +36,26 @@ _LOOK = "() => { document.querySelector('#compare-view').scrollIntoView({ block:
 
 
 def script() -> str:
-    """The view's scripts after what they share with Python."""
-    said = [view.COMPARE_VIEW | {key: view.VIEW[key] for key in SHARED_TEXTS} for view in (texts, texts_ko)]
-    return "\n".join([spoken(*said), declared(of_rules()), *(source(name) for name in SCRIPTS)])
+    """The view's script."""
+    said = {
+        language: texts.compare.VIEW | {key: texts.explore.VIEW[key] for key in SHARED_TEXTS}
+        for language, texts in TEXTS.items()
+    }
+    return view_script(VIEW, said)
 
 
-def compare_tab(backend: Backend, explore: Explore, model: dict[str, Any], paces: Paces) -> None:
-    """Build the tab. explore: whose prompt, pair and settings it takes over; model: event options of work on models."""
-    handlers = comparing.Comparing(backend, paces)
+def compare_tab(backend: Backend, explore: ExploreControls, paces: KnownPaces) -> None:
+    """Build the tab. explore: whose prompt, pair and settings it takes over."""
+    handlers = CompareHandlers(backend, paces)
     table = {knob.name: knob for knob in knobs()}
-    with gr.Tab(say("COMPARE"), id="compare") as tab:
-        session = gr.State(comparing.CompareSession())
-        gr.HTML(f"<p class='lead'>{say('COMPARE_LEAD')}</p>", elem_classes="tab-lead")
+    with gr.Tab(localized("compare.tab"), id="compare") as tab:
+        session = gr.State(CompareSession())
+        gr.HTML(f"<p class='lead'>{localized('compare.lead')}</p>", elem_classes="tab-lead")
         with gr.Row(elem_id="compare-composer"):
             prompt = prompt_control(explore.prompt.value, "compare-prompt")
             with gr.Column(scale=0, min_width=150, elem_classes="tab-run"):
-                run = gr.Button(say("COMPARE_RUN"), variant="primary", elem_id="compare-run")
-                stop = gr.Button(say("STOP"), interactive=False, elem_id="compare-stop")
+                run = gr.Button(localized("compare.run"), variant="primary", elem_id="compare-run")
+                stop = gr.Button(localized("page.stop"), interactive=False, elem_id="compare-stop")
         with gr.Row(elem_id="compare-common"):
             pair = pair_control(backend.pairs(), "compare-pair")
             budget = control(table["max_new_tokens"], BUDGET, prefix="compare")
@@ -60,17 +63,17 @@ def compare_tab(backend: Backend, explore: Explore, model: dict[str, Any], paces
         sides = {}
         with gr.Row(elem_id="compare-sides"):
             for side, config in SIDES.items():
-                with gr.Column(min_width=260, elem_classes=["compare-side", rail.KNOBS]):
+                with gr.Column(min_width=260, elem_classes=["compare-side", knob_styles.KNOBS]):
                     sides[side] = _side(side, config, explore)
         expected = gr.HTML("", elem_id="compare-expected", elem_classes="tab-note")
         view = gr.HTML("", html_template="", js_on_load=script(), apply_default_css=False, elem_id="compare-view")
 
+        tell_pair(pair, "#compare-sides .compare-side")
         settings = [pair, budget, raw, *sides["a"], *sides["b"]]
         form = [session, prompt, *settings]
         outputs = [view, run, stop]
-        # Through the queue, because only there a refusal becomes a message on the page; but never waiting for a run.
-        ready = gr.on([run.click, prompt.submit], handlers.prepare, form, outputs, concurrency_limit=None, **QUIET)
-        ready.success(handlers.run, form, outputs, api_name="page_compare", **QUIET, **model)
+        ready = gr.on([run.click, prompt.submit], handlers.prepare, form, outputs, **AT_ONCE)
+        ready.success(handlers.run, [session], outputs, api_name="page_compare", **QUIET, **MODEL)
         ready.success(None, js=_LOOK, api_visibility="private")
         stop.click(handlers.stop, [session], [stop], queue=False, **QUIET)
         mine = [prompt, pair]
@@ -79,13 +82,13 @@ def compare_tab(backend: Backend, explore: Explore, model: dict[str, Any], paces
         gr.on(asked, handlers.expected, settings, [expected], queue=False, trigger_mode="always_last", **QUIET)
 
 
-def _side(side: str, config: DecodeConfig, explore: Explore) -> list[Any]:
-    """The controls of one side, in the order of comparing.side_knobs()."""
-    mine = comparing.side_knobs()
+def _side(side: str, config: DecodeConfig, explore: ExploreControls) -> list[Any]:
+    """The controls of one side, in the order of side_knobs()."""
+    mine = side_knobs()
     controls: dict[str, Any] = {}
     with gr.Row(elem_classes="side-head"):
         heading(side.upper())
-        adopt = gr.Button(say("COMPARE_ADOPT"), size="sm", elem_id=f"{side}-adopt")
+        adopt = gr.Button(localized("compare.adopt"), size="sm", elem_id=f"{side}-adopt")
     shown = [knob.name for knob in mine if knob.name in RULE_KNOBS and knob.name not in MORE] + ["draft_length"]
     for knob in mine:
         if knob.name not in shown:
@@ -93,12 +96,12 @@ def _side(side: str, config: DecodeConfig, explore: Explore) -> list[Any]:
         controls[knob.name] = control(knob, getattr(config, knob.name), prefix=side)
         if knob.name == "rule":
             preset = preset_control("explorer", f"{side}-preset")
-    with gr.Accordion(say("COMPARE_MORE"), open=False, elem_classes="plain-accordion"):
+    with gr.Accordion(localized("compare.more"), open=False, elem_classes="plain-accordion"):
         for knob in mine:
             if knob.name not in shown:
                 controls[knob.name] = control(knob, getattr(config, knob.name), prefix=side)
     ordered = [controls[knob.name] for knob in mine]
-    link_controls(controls, preset)
+    couple_controls(controls, preset)
     theirs = [explore.controls[knob.name] for knob in mine]
     adopt.click(None, theirs, ordered, js="(...settings) => settings", **SCRIPT)
     return ordered

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from explorer.analysis.calibration import calibration, predictions
 from explorer.trace import Trace
-from explorer.ui.messages import words
+from explorer.ui.messages import visitors_texts
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -35,7 +35,7 @@ def figure(trace: Trace) -> Figure:
     """
     from plotly.subplots import make_subplots
 
-    labels = words().CHARTS
+    labels = visitors_texts().explore.CHARTS
     panels = {"seconds": _seconds, "entropies": _entropies}
     if any(round_.blocks for round_ in trace.rounds):
         panels |= {"lengths": _lengths, "calibration": _calibration}
@@ -62,7 +62,7 @@ def figure(trace: Trace) -> Figure:
 def _seconds(made: Figure, at: dict[str, int], trace: Trace) -> None:
     from plotly.graph_objects import Bar
 
-    texts = words()
+    texts = visitors_texts().explore
     for phase, colour in PHASES.items():
         seconds = [getattr(round_.seconds, phase) for round_ in trace.rounds]
         if any(seconds):
@@ -74,7 +74,7 @@ def _seconds(made: Figure, at: dict[str, int], trace: Trace) -> None:
 def _entropies(made: Figure, at: dict[str, int], trace: Trace) -> None:
     from plotly.graph_objects import Scatter
 
-    texts = words()
+    texts = visitors_texts().explore
     labels = texts.CHARTS
     for verdict, (colour, symbol) in MARKS.items():
         found = [
@@ -106,10 +106,10 @@ def _entropies(made: Figure, at: dict[str, int], trace: Trace) -> None:
 def _lengths(made: Figure, at: dict[str, int], trace: Trace) -> None:
     from plotly.graph_objects import Bar
 
-    labels = words().CHARTS
-    kept = [round_.kept for round_ in trace.rounds]
-    lost = [len(round_.drafted) - round_.kept for round_ in trace.rounds]
-    for name, counts, colour in (("kept", kept, "#2f8f83"), ("not_kept", lost, "#dfb39b")):
+    labels = visitors_texts().explore.CHARTS
+    accepted = [round_.accepted for round_ in trace.rounds]
+    rest = [len(round_.drafted) - round_.accepted for round_ in trace.rounds]
+    for name, counts, colour in (("kept", accepted, "#2f8f83"), ("not_kept", rest, "#dfb39b")):
         made.add_trace(Bar(x=_numbers(trace), y=counts, name=labels[name], marker_color=colour), **at)
     made.update_xaxes(title_text=labels["round"], **at)
     made.update_yaxes(title_text=labels["tokens"], **at)
@@ -119,21 +119,21 @@ def _calibration(made: Figure, at: dict[str, int], trace: Trace) -> None:
     """A disc per bin of PACER's scores; its area says how many tokens, and on the diagonal predictions hold."""
     from plotly.graph_objects import Scatter
 
-    labels = words().CHARTS
+    labels = visitors_texts().explore.CHARTS
     bins = calibration(*predictions(trace.rounds))
-    most = max((one.count for one in bins), default=1)
+    most = max((part.count for part in bins), default=1)
     made.add_trace(
         Scatter(x=[0, 1], y=[0, 1], mode="lines", line={"color": TEXT_COLOUR, "dash": "dot"}, name=labels["holds"]),
         **at,
     )
     made.add_trace(
         Scatter(
-            x=[one.predicted for one in bins],
-            y=[one.kept for one in bins],
-            text=[labels["bin"].format(low=one.low, high=one.high, count=one.count) for one in bins],
+            x=[part.predicted for part in bins],
+            y=[part.kept for part in bins],
+            text=[labels["bin"].format(low=part.low, high=part.high, count=part.count) for part in bins],
             name=labels["scored"],
             mode="markers",
-            marker={"color": PREDICTED, "size": [6 + 24 * sqrt(one.count / most) for one in bins]},
+            marker={"color": PREDICTED, "size": [6 + 24 * sqrt(part.count / most) for part in bins]},
         ),
         **at,
     )

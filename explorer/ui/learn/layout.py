@@ -1,25 +1,24 @@
 """The Learn tab. It has no parts of its own: while it is chosen, the view of Explore stays and a lesson stands beside it.
 
-The steps are in explorer/ui/web/learn/steps.js, the panel in explorer/ui/web/learn/lesson.js, what it says in texts_learn.py.
+The steps are in explorer/ui/web/learn/lesson_steps.js, the panel in explorer/ui/web/learn/lesson_panel.js, what it says in lesson.py of
+explorer/ui/catalogue/en and ko.
 """
 
 from __future__ import annotations
 
 import gradio as gr
 
-from explorer.ui.languages import say
+from explorer.ui.languages import localized
 
-# The view hears that another tab was chosen, and chooses one itself: as Gradio takes it from a script.
-TELL = "() => { document.dispatchEvent(new CustomEvent('explorer-tab')); }"
+# Choose this tab, as Gradio takes it from a script.
 ENTER = "() => ({ __type__: 'update', selected: 'learn' })"
-CHOSEN = "() => ({ __type__: 'update', selected: document.querySelector('#run-view .run-view').tab })"
 
 
 def learn_tab() -> None:
     """The tab itself: a line about the lesson, and one for a page without its recorded runs."""
-    with gr.Tab(say("LEARN"), id="learn", elem_id="learn"):
-        gr.HTML(f"<p class='lead'>{say('LEARN_LEAD')}</p>", elem_classes="tab-lead")
-        gr.HTML(f"<p class='note'>{say('LEARN_NONE')}</p>", elem_id="no-lesson")
+    with gr.Tab(localized("lesson.tab"), id="learn", elem_id="learn"):
+        gr.HTML(f"<p class='lead'>{localized('lesson.lead')}</p>", elem_classes="tab-lead")
+        gr.HTML(f"<p class='note'>{localized('lesson.none')}</p>", elem_id="no-lesson")
 
 
 def lesson_slot() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import Any
 
 import gradio as gr
@@ -10,17 +11,18 @@ import gradio as gr
 from explorer.config import DecodeConfig, knobs
 from explorer.sweep.points import Limit
 from explorer.ui.backend import Backend
-from explorer.ui.catalogue import en as texts
-from explorer.ui.catalogue import ko as texts_ko
-from explorer.ui.controls import Explore, control, heading, pair_control
-from explorer.ui.languages import say
-from explorer.ui.paces import Paces
-from explorer.ui.scripts import source, spoken
-from explorer.ui.tune import handlers as tuning
+from explorer.ui.catalogue import TEXTS
+from explorer.ui.controls import ExploreControls, control, heading, pair_control
+from explorer.ui.coupling import tell_pair
+from explorer.ui.events import AT_ONCE, LIVE, MODEL, QUIET
+from explorer.ui.known_paces import KnownPaces
+from explorer.ui.languages import localized
+from explorer.ui.scripts import view_script
+from explorer.ui.tune import plan
+from explorer.ui.tune.handlers import TuneHandlers
+from explorer.ui.tune.session import TuneSession
 
-SCRIPTS = ("core/dom.js", "core/progress.js", "explore/summary.js", "tune/heatmap.js", "tune/tune.js")
-QUIET = {"show_progress": "hidden", "api_visibility": "private"}
-LIVE = {"queue": False, "trigger_mode": "always_last", **QUIET}  # of controls that move
+VIEW = "tune/tune.js"
 ADOPTED = ("rule", "entropy", "theta", "window", "window_includes_mismatch", "drafter", "length", "draft_length")
 
 _USE = """() => {
@@ -31,104 +33,127 @@ _THETAS = "(measure, now) => (%s)[measure] ?? now"
 
 
 def script() -> str:
-    """The view's scripts after their texts."""
-    return "\n".join([spoken(texts.TUNE_VIEW, texts_ko.TUNE_VIEW), *(source(name) for name in SCRIPTS)])
+    """The view's script."""
+    return view_script(VIEW, {language: texts.tune.VIEW for language, texts in TEXTS.items()})
 
 
-def tune_tab(backend: Backend, explore: Explore, views: gr.Tabs, model: dict[str, Any], paces: Paces) -> None:
-    """Build the tab. explore: whose controls take over a point; views: the tabs; model: event options of work on models."""
-    handlers = tuning.Tuning(backend, paces)
-    table = {knob.name: knob for knob in knobs()}
-    limit = Limit()
-    with gr.Tab(say("TUNE"), id="tune") as tab:
-        session = gr.State(tuning.TuneSession())
-        gr.HTML(f"<p class='lead'>{say('TUNE_LEAD')}</p>", elem_classes="tab-lead")
-        if backend.loan_seconds:
-            gr.HTML(f"<p class='note'>{say('TUNE_LOAN')}</p>", elem_id="tune-loan")
+@dataclass(frozen=True)
+class _Form:
+    """What a sweep is asked for with."""
+
+    pair: gr.Dropdown
+    source: gr.Radio
+    count: gr.Slider
+    own: gr.Textbox
+    own_group: gr.Group
+    file: gr.UploadButton
+    measure: gr.Radio
+    lists: list[gr.Textbox]  # thetas, windows, draft lengths
+    budget: gr.Slider
+    more: list[gr.components.Component]
+
+    @property
+    def inputs(self) -> list[gr.components.Component]:
+        """In the order of read_plan's parameters."""
+        return [self.pair, self.source, self.count, self.own, self.measure, *self.lists, self.budget, *self.more]
+
+
+def tune_tab(backend: Backend, explore: ExploreControls, views: gr.Tabs, paces: KnownPaces) -> None:
+    """Build the tab. explore: whose controls take over a point; views: the tabs."""
+    handlers = TuneHandlers(backend, paces)
+    with gr.Tab(localized("tune.tab"), id="tune") as tab:
+        session = gr.State(TuneSession())
+        gr.HTML(f"<p class='lead'>{localized('tune.lead')}</p>", elem_classes="tab-lead")
+        if backend.sweep_gpu_seconds:
+            gr.HTML(f"<p class='note'>{localized('tune.loan')}</p>", elem_id="tune-loan")
         with gr.Row(elem_classes="tab-work"):
             with gr.Column(scale=0, min_width=296, elem_classes="tab-rail"):
-                pair = pair_control(backend.pairs(), "tune-pair")
-                choices = [(say(f"TUNE_SOURCES.{name}"), name) for name in tuning.SOURCES]
-                origin = gr.Radio(choices, value=tuning.SOURCES[0], label=say("TUNE_PROMPTS"), elem_id="tune-source")
-                count = gr.Slider(
-                    1,
-                    tuning.MAX_PROMPTS,
-                    value=tuning.DEFAULT_PROMPTS,
-                    step=1,
-                    label=say("TUNE_COUNT"),
-                    elem_id="tune-count",
-                )
-                with gr.Group(visible=False, elem_classes="plain-group") as mine:
-                    own = gr.Textbox(
-                        label=say("TUNE_OWN"), info=say("TUNE_OWN_INFO"), lines=5, max_lines=12, elem_id="tune-own"
-                    )
-                file = gr.UploadButton(
-                    say("TUNE_FILE"), file_types=[".jsonl", ".json", ".txt"], size="sm", elem_id="tune-file"
-                )
-                measure = control(table["entropy"], prefix="tune")
-                lists = [
-                    gr.Textbox(label=label, value=value, info=say("TUNE_LIST_INFO"), max_lines=1, elem_id=elem_id)
-                    for label, value, elem_id in (
-                        (say("TUNE_THETAS"), tuning.DEFAULT_THETAS["normalized"], "tune-thetas"),
-                        (say("TUNE_WINDOWS"), tuning.DEFAULT_WINDOWS, "tune-windows"),
-                        (say("TUNE_LENGTHS"), tuning.DEFAULT_LENGTHS, "tune-lengths"),
-                    )
-                ]
-                budget = gr.Slider(
-                    8,
-                    tuning.MAX_BUDGET,
-                    value=tuning.DEFAULT_BUDGET,
-                    step=8,
-                    label=say("TUNE_BUDGET"),
-                    elem_id="tune-budget",
-                )
-                with gr.Accordion(say("TUNE_MORE"), open=False, elem_classes="plain-accordion"):
-                    more = [
-                        control(table[name], getattr(DecodeConfig(), name), prefix="tune")
-                        for name in ("drafter", "length", "window_includes_mismatch")
-                    ]
+                form = _form(backend)
                 expected = gr.HTML("", elem_id="tune-expected")
                 with gr.Row(elem_classes="tab-buttons"):
-                    run = gr.Button(say("TUNE_RUN"), variant="primary", elem_id="tune-run")
-                    cancel = gr.Button(say("TUNE_CANCEL"), interactive=False, elem_id="tune-cancel")
-                heading(say("TUNE_LIMIT"))
-                nats = gr.Slider(
-                    0,
-                    1,
-                    value=limit.nats,
-                    step=0.01,
-                    label=say("TUNE_NATS"),
-                    info=say("TUNE_NATS_INFO"),
-                    elem_id="tune-nats",
-                )
-                lost = gr.Slider(0, 12, value=limit.lost, step=1, label=say("TUNE_LOST"), elem_id="tune-lost")
+                    run = gr.Button(localized("tune.run"), variant="primary", elem_id="tune-run")
+                    stop = gr.Button(localized("tune.cancel"), interactive=False, elem_id="tune-cancel")
+                nats, lost = _limit()
                 with gr.Row(elem_classes="tab-buttons"):
-                    table_file = gr.DownloadButton(say("TUNE_CSV"), visible=False, size="sm", elem_id="tune-csv")
-                    record = gr.DownloadButton(say("TUNE_JSON"), visible=False, size="sm", elem_id="tune-json")
+                    table_file = gr.DownloadButton(localized("tune.csv"), visible=False, size="sm", elem_id="tune-csv")
+                    record = gr.DownloadButton(localized("tune.json"), visible=False, size="sm", elem_id="tune-json")
             with gr.Column(scale=1, min_width=0, elem_classes="tab-main"):
                 view = gr.HTML("", html_template="", js_on_load=script(), apply_default_css=False, elem_id="tune-view")
 
-        form = [pair, origin, count, own, measure, *lists, budget, *more]
-        asked = [session, nats, lost, *form]
-        outputs = [view, run, cancel, table_file, record]
-        gr.on([tab.select, *(part.change for part in form)], handlers.expected, form, [expected], **LIVE)
-        origin.change(_sources, [origin], [count, mine], **LIVE)
-        file.upload(handlers.open_file, [file], [own, origin], concurrency_limit=None, **QUIET)
-        measure.input(
-            None, [measure, lists[0]], [lists[0]], js=_THETAS % json.dumps(tuning.DEFAULT_THETAS), queue=False, **QUIET
-        )
-        # Through the queue, because only there a refusal becomes a message on the page; but never waiting for a run.
-        ready = run.click(handlers.prepare, asked, outputs, concurrency_limit=None, **QUIET)
-        ready.success(handlers.run, asked, outputs, api_name="page_sweep", **QUIET, **model)
-        again = view.measure(handlers.prepare_measure, [session], outputs, concurrency_limit=None, **QUIET)
-        again.success(handlers.measure, [session], outputs, api_name="page_measure", **QUIET, **model)
-        cancel.click(handlers.cancel, [session], [cancel], queue=False, **QUIET)
+        gr.on([tab.select, *(part.change for part in form.inputs)], handlers.expected, form.inputs, [expected], **LIVE)
+        _connect_form(form, handlers)
+        outputs = [view, run, stop, table_file, record]
+        ready = run.click(handlers.prepare, [session, nats, lost, *form.inputs], outputs, **AT_ONCE)
+        ready.success(handlers.run, [session], outputs, api_name="page_sweep", **QUIET, **MODEL)
+        again = view.measure(handlers.prepare_measure, [session], outputs, **AT_ONCE)
+        again.success(handlers.run, [session], outputs, api_name="page_measure", **QUIET, **MODEL)
+        stop.click(handlers.stop, [session], [stop], queue=False, **QUIET)
         gr.on([nats.change, lost.change], handlers.choose, [session, nats, lost], [view], **LIVE)
         adopted = [explore.controls[name] for name in ADOPTED]
         used = view.use(handlers.pair_of, [session], [explore.pair], queue=False, **QUIET)
         used.then(None, None, adopted, js=_USE % json.dumps(ADOPTED), queue=False, **QUIET).then(
             lambda: gr.Tabs(selected="explore"), None, [views], queue=False, **QUIET
         )
+
+
+def _form(backend: Backend) -> _Form:
+    table = {knob.name: knob for knob in knobs()}
+    pair = pair_control(backend.pairs(), "tune-pair")
+    choices = [(localized(f"source.{name}"), name) for name in plan.SOURCES]
+    source = gr.Radio(choices, value=plan.SOURCES[0], label=localized("tune.prompts"), elem_id="tune-source")
+    count = gr.Slider(
+        1, plan.MAX_PROMPTS, value=plan.DEFAULT_PROMPTS, step=1, label=localized("tune.count"), elem_id="tune-count"
+    )
+    with gr.Group(visible=False, elem_classes="plain-group") as own_group:
+        own = gr.Textbox(
+            label=localized("tune.own"), info=localized("tune.own_info"), lines=5, max_lines=12, elem_id="tune-own"
+        )
+    file = gr.UploadButton(
+        localized("tune.file"), file_types=[".jsonl", ".json", ".txt"], size="sm", elem_id="tune-file"
+    )
+    measure = control(table["entropy"], prefix="tune")
+    lists = [
+        gr.Textbox(label=label, value=value, info=localized("tune.list_info"), max_lines=1, elem_id=elem_id)
+        for label, value, elem_id in (
+            (localized("tune.thetas"), plan.DEFAULT_THETAS["normalized"], "tune-thetas"),
+            (localized("tune.windows"), plan.DEFAULT_WINDOWS, "tune-windows"),
+            (localized("tune.lengths"), plan.DEFAULT_LENGTHS, "tune-lengths"),
+        )
+    ]
+    budget = gr.Slider(
+        8, plan.MAX_BUDGET, value=plan.DEFAULT_BUDGET, step=8, label=localized("tune.budget"), elem_id="tune-budget"
+    )
+    tell_pair(pair, ".sweep-knobs")
+    with gr.Accordion(localized("tune.more"), open=False, elem_classes=["plain-accordion", "sweep-knobs"]):
+        more = [
+            control(table[name], getattr(DecodeConfig(), name), prefix="tune")
+            for name in ("drafter", "length", "window_includes_mismatch")
+        ]
+    return _Form(pair, source, count, own, own_group, file, measure, lists, budget, more)
+
+
+def _limit() -> tuple[gr.Slider, gr.Slider]:
+    """The limit on what may be lost: nats per token, right answers."""
+    limit = Limit()
+    heading(localized("tune.limit"))
+    nats = gr.Slider(
+        0,
+        1,
+        value=limit.nats,
+        step=0.01,
+        label=localized("tune.nats"),
+        info=localized("tune.nats_info"),
+        elem_id="tune-nats",
+    )
+    return nats, gr.Slider(0, 12, value=limit.lost, step=1, label=localized("tune.lost"), elem_id="tune-lost")
+
+
+def _connect_form(form: _Form, handlers: TuneHandlers) -> None:
+    form.source.change(_sources, [form.source], [form.count, form.own_group], **LIVE)
+    form.file.upload(handlers.open_file, [form.file], [form.own, form.source], **AT_ONCE)
+    thetas = form.lists[0]
+    typical = _THETAS % json.dumps(plan.DEFAULT_THETAS)
+    form.measure.input(None, [form.measure, thetas], [thetas], js=typical, queue=False, **QUIET)
 
 
 def _sources(source: str) -> tuple[Any, Any]:

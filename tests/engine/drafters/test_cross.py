@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from pairs import OraclePair
 from rounds import grid_rounds, ids_of_rounds
 
-from explorer.bench.rows import THEIR_ASSISTED, THEIR_PLAIN, row_name, their_rows
+from explorer.bench.measured import row_name
+from explorer.bench.rows import THEIR_ASSISTED, THEIR_PLAIN, their_rows
 from explorer.config import ConfigError, DecodeConfig
 from explorer.engine.decode import decode
 from explorer.engine.drafters.cross import (
@@ -169,7 +170,7 @@ def test_drafts_are_kept_now_and_then(crossed):
     """Else the tests of whole texts say nothing about what a round hands on to the next."""
     pair = crossed()
     rounds = list(decode(pair, ids_of(pair), EXACT))
-    assert {0} < {round_.kept for round_ in rounds}
+    assert {0} < {round_.accepted for round_ in rounds}
     assert sum(len(round_.drafted) for round_ in rounds) > len(rounds)
 
 
@@ -244,7 +245,7 @@ def test_a_stop_id_of_the_draft_is_one_of_the_targets(crossed, monkeypatch):
 
 @pytest.mark.parametrize("length", ["confidence", "entropy", "heuristic"])
 def test_length_policies_steer_it(length, crossed, record, plain_greedy_ids):
-    pair = crossed(packed=True)
+    pair = crossed(target_form="float32")
     trace = record(pair, ids_of(pair), dataclasses.replace(EXACT, length=length, threshold=0.3))
     assert list(trace.output_ids) == plain_greedy_ids(pair, ids_of(pair), 28)
     assert trace.provenance.cross_tokenizer

@@ -113,7 +113,7 @@ def test_caches_after_every_outcome(shape, with_scorer, monkeypatch):
     length, seen = len(PROMPT), set()
     for round_ in decode(with_scorer(shape, lambda offset: 0.8 - 0.1 * offset), list(PROMPT), PACER):
         length += len(round_.emitted)
-        outcome = "all" if round_.kept == len(round_.drafted) else "none" if not round_.kept else "some"
+        outcome = "all" if round_.accepted == len(round_.drafted) else "none" if not round_.accepted else "some"
         seen.add(outcome)
         if round_.drafted:
             assert [context.length for context in contexts] == [length - 1, length - 1 - (outcome == "all")]
@@ -178,7 +178,7 @@ def test_a_failed_block_is_sent_and_counts(with_scorer):
     for round_ in run(with_scorer("llama", 0.0, noise=0.0), PACER)[:-1]:
         (block,) = round_.blocks
         assert not block.passed
-        assert round_.kept == block.size == len(round_.drafted)
+        assert round_.accepted == block.size == len(round_.drafted)
 
 
 def test_the_statistics_differ():

@@ -156,9 +156,9 @@ def test_a_record_is_consistent_and_says_so(pair, record):
     ("change", "message"),
     [
         ({"rule": "fly"}, "rule exact"),
-        ({"length": "heuristic"}, "Length policy fixed"),
-        ({"phrases": 2}, "Candidate phrases 0"),
-        ({"temperature": 0.5}, "Temperature 0"),
+        ({"length": "heuristic"}, "length policy fixed"),
+        ({"phrases": 2}, "Candidate phrases to 0"),
+        ({"temperature": 0.5}, "temperature to 0"),
     ],
 )
 def test_what_does_not_go_with_it_is_refused(change, message):

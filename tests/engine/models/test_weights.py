@@ -4,7 +4,6 @@ import hashlib
 import subprocess
 import sys
 import threading
-import time
 import zipfile
 from pathlib import Path
 from types import SimpleNamespace
@@ -162,16 +161,19 @@ def test_finished_model_in_a_read_only_cache_is_used(cache, monkeypatch):
 
 
 def test_concurrent_calls_fetch_once():
-    fetched, messages, folders = [], [], []
+    fetched, messages, folders, others_wait = [], [], [], threading.Event()
 
     def slow(entry, folder):
         fetched.append(entry)
-        time.sleep(0.3)
+        assert others_wait.wait(60)
         return fetch(entry, folder)
 
-    threads = [
-        threading.Thread(target=lambda: folders.append(get(fetch=slow, progress=messages.append))) for _ in range(3)
-    ]
+    def hear(message):
+        messages.append(message)
+        if "Waiting" in str(message):
+            others_wait.set()
+
+    threads = [threading.Thread(target=lambda: folders.append(get(fetch=slow, progress=hear))) for _ in range(3)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -179,7 +181,7 @@ def test_concurrent_calls_fetch_once():
     assert len(fetched) == 1
     assert len(set(folders)) == 1
     assert len(folders) == 3
-    assert any("Waiting" in message for message in messages)
+    assert any("Waiting" in str(message) for message in messages)
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,8 @@ from explorer.engine.models.registry import JUDGES, known_pairs
 from explorer.engine.verification.judge_head import (
     CARD,
     WEIGHTS,
-    Card,
     JudgeHead,
+    JudgeHeadCard,
     JudgeHeadError,
     find,
     read_judge_head,
@@ -127,7 +127,7 @@ def test_only_this_rule_records_scores_and_hostile_ones_are_refused(make_pair, w
 
 
 def make_card(pair, **changes):
-    card = Card(
+    card = JudgeHeadCard(
         ("tiny-llama",), "sampled-sha256:aa", "float32", pair.target.width, {"prompts": 3}, {"decay": 0.1}, {"auc": 0.8}
     )
     return dataclasses.replace(card, **changes)

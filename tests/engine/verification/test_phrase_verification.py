@@ -53,8 +53,8 @@ def test_exact_with_phrases_is_plain_greedy(shape, make_pair, greedy):
         assert len(warm) < len(cold) or length == 8
         told += [round_ for round_ in warm if round_.branches]
     assert any(longest(round_.branches) > 0 for round_ in told)
-    assert any(round_.from_pool and round_.kept == len(round_.drafted) for round_ in told), "a whole phrase"
-    assert any(round_.from_pool and round_.kept < len(round_.drafted) - round_.from_pool for round_ in told)
+    assert any(round_.from_pool and round_.accepted == len(round_.drafted) for round_ in told), "a whole phrase"
+    assert any(round_.from_pool and round_.accepted < len(round_.drafted) - round_.from_pool for round_ in told)
 
 
 @pytest.mark.parametrize("shape", ["qwen2", "self-llama"])
@@ -98,7 +98,7 @@ def test_the_target_holds_the_committed_text_after_a_phrase(shape, make_pair, gr
             verified = opened.verify(text, opened.draft(text, 20, policy))
             judgement = verified.judge(CONFIG)
             text += verified.committed(judgement)
-            moved += judgement.kept > verified.proposal.drafted and longest(verified.branches) > 0
+            moved += judgement.accepted > verified.proposal.drafted and longest(verified.branches) > 0
             opened.roll_back(len(text) - 1)
             again = pair.target.open()
             again.prefill(torch.tensor(text[:-1]))
@@ -174,7 +174,7 @@ def test_a_length_policy_answers_for_its_own_tokens_only(pair):
         own = len(round_.drafted) - round_.from_pool
         assert own <= wanted
         if own == wanted:
-            wanted = min(wanted + 2, 6) if round_.kept >= own else max(wanted - 1, 1)
+            wanted = min(wanted + 2, 6) if round_.accepted >= own else max(wanted - 1, 1)
 
 
 def test_a_stop_id_in_a_phrase_ends_the_draft_and_the_text(pair, with_stop_ids):

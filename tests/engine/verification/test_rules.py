@@ -16,14 +16,7 @@ from explorer.verdicts import LOOSE_RULES, Verdict
 PROMPT = [39, 68, 75, 75, 78, 258, 82, 66, 66, 77, 260, 84, 11, 12]
 RELAXING = [rule for rule in LOOSE_RULES if rule != "fly"]
 BASE = DecodeConfig(draft_length=6, max_new_tokens=30)
-# Loose enough to keep something on the tiny pairs.
-LOOSE = {
-    "typical": {"typical_epsilon": 0.05, "typical_delta": 0.2},
-    "topk": {"top_k": 3},
-    "margin": {"margin": 10.0},
-    "kl": {"kl_limit": 10.0, "kl_confidence": 1.0},
-    "judge": {"judge_threshold": 0.3, "judge_run": 4},
-}
+LOOSE = {rule: {knob.name: knob.loosest for knob in LOOSE_RULES[rule].settings} for rule in RELAXING}
 
 
 @pytest.fixture(scope="module")
@@ -53,9 +46,9 @@ def test_a_run_is_a_valid_trace_that_keeps_mismatches(shape, rule, runs, tmp_pat
 
 
 @pytest.mark.parametrize(
-    ("rule", "strict"), [("topk", {"top_k": 1}), ("kl", {"kl_limit": 0.0}), ("kl", {"kl_confidence": 0.0}),
-     ("judge", {"judge_run": 0, "judge_threshold": 0.0})],
-)  # fmt: skip
+    ("rule", "strict"),
+    [(rule, LOOSE[rule] | settings) for rule in RELAXING for settings in LOOSE_RULES[rule].exact_at],
+)
 @pytest.mark.parametrize("drafter", ["model", "model+lookup"])
 def test_the_strictest_setting_is_plain_greedy(
     rule, strict, drafter, make_pair, with_stop_ids, with_judge_head, plain_greedy_ids

@@ -196,5 +196,5 @@ def test_fly_defers_what_the_draw_rejects(five):
     loose = list(decode(five, [0, 1], replace(base, rule="fly", theta=0.0, window=0)))
     assert strict[0].match == loose[0].match
     assert strict[0].replacement == loose[0].replacement
-    assert loose[0].kept == 6
+    assert loose[0].accepted == 6
     assert any("deferred" in round_.verdicts for round_ in loose)

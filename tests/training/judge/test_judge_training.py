@@ -10,9 +10,11 @@ from explorer.config import DecodeConfig
 from explorer.engine.verification.judge_head import read_judge_head
 from explorer.errors import UserError
 from explorer.prompts import PromptItem
+from explorer.training.common.collection import shard_path
 from explorer.training.common.metrics import auc
+from explorer.training.common.progress import finish
 from explorer.training.judge import train as training
-from explorer.training.judge.data import Labelled, Mismatch, Shard, rows_of, shard_path, write_shard
+from explorer.training.judge.data import Labelled, LabelledShard, Mismatch, table_of, write_shard
 from explorer.training.judge.evaluate import (
     HEAD,
     _share_better,
@@ -25,12 +27,12 @@ from explorer.training.judge.evaluate import (
     table,
     thresholds,
 )
-from explorer.training.judge.train import Recipe, fit, threshold_for
+from explorer.training.judge.train import JudgeRecipe, fit, threshold_for
 
 WIDTH = 12
 
 
-def made_shard(prompts: int, seed: int, each: int = 6) -> Shard:
+def made_shard(prompts: int, seed: int, each: int = 6) -> LabelledShard:
     """Mismatches whose importance is the sign of the first entry of their state, with noise in the others; entropy tells nothing."""
     generator = torch.Generator().manual_seed(seed)
     states = torch.randn(prompts * each, WIDTH, generator=generator) * 5 + 2
@@ -55,13 +57,13 @@ def made_shard(prompts: int, seed: int, each: int = 6) -> Shard:
             for i in rows
         )
         texts.append(Labelled(PromptItem(f"{seed} {prompt}", answer="x"), "x", mismatches))
-    return Shard(prompts, 0, tuple(texts), states)
+    return LabelledShard(prompts, 0, tuple(texts), states)
 
 
 def test_a_head_learns_what_separates_and_no_stand_in_does():
     shards = [made_shard(30, seed) for seed in range(3)]
-    learnt, validation, test = (rows_of([shard]) for shard in shards)
-    found = training.train(learnt, validation, Recipe())
+    learnt, validation, test = (table_of([shard]) for shard in shards)
+    found = finish(training.train(learnt, validation, JudgeRecipe()))
     limits = thresholds(found.head, validation, 0.95)
     by_name = {one.name: one for one in judged(found.head, test, limits)}
     assert by_name[HEAD].auc > 0.98
@@ -74,7 +76,7 @@ def test_a_head_learns_what_separates_and_no_stand_in_does():
 
 def test_the_resampled_comparison_is_that_of_auc():
     """Two prompts; one is drawn twice, or the other, or both once: ours wins in the first alone, and on the whole."""
-    rows = rows_of([made_shard(2, 0, each=2)])
+    rows = table_of([made_shard(2, 0, each=2)])
     rows = dataclasses.replace(rows, important=torch.tensor([True, False, True, False]))
     ours, theirs = torch.tensor([0.0, 3.0, 1.0, 2.0]), torch.tensor([3.0, 0.0, 1.0, 2.0])
     assert _share_better(ours, theirs, rows, 1) == pytest.approx(0.75 + 0.25 / 2, abs=0.05)
@@ -85,11 +87,13 @@ def test_the_resampled_comparison_is_that_of_auc():
 
 def test_folds_are_of_prompts(monkeypatch):
     """No prompt stands on both sides of a fold, and every prompt is held out once."""
-    rows, seen = rows_of([made_shard(11, 5)]), []
+    rows, seen = table_of([made_shard(11, 5)]), []
     monkeypatch.setattr(
         training, "fit", lambda states, important, decay: seen.append(states) or (torch.zeros(WIDTH), torch.tensor(0.0))
     )
-    training.cross_validated(rows, Recipe(folds=4))
+    steps = list(training.cross_validated(rows, JudgeRecipe(folds=4)))
+    assert [step.done for step in steps] == list(range(1, 4 * len(training.DECAYS) + 1))
+    assert {step.total for step in steps} == {4 * len(training.DECAYS)}
     group_of = {tuple(state.tolist()): int(group) for state, group in zip(rows.states, rows.groups)}
     held_out = []
     for states in seen[:: len(training.DECAYS)]:
@@ -100,7 +104,7 @@ def test_folds_are_of_prompts(monkeypatch):
 
 
 def test_the_fit_does_not_depend_on_the_scale_of_the_states_and_weighs_both_kinds_alike():
-    rows = rows_of([made_shard(20, 6)])
+    rows = table_of([made_shard(20, 6)])
     weight, bias = fit(rows.states, rows.important, 0.1)
     again, shifted = fit(rows.states * 100 - 7, rows.important, 0.1)
     scores, others = rows.states @ weight + bias, (rows.states * 100 - 7) @ again + shifted
@@ -121,17 +125,17 @@ def test_the_threshold_refuses_the_share_it_promises():
 
 
 def test_the_threshold_of_a_written_head_is_a_half():
-    learnt, validation = rows_of([made_shard(30, 0)]), rows_of([made_shard(30, 1)])
-    head = training.train(learnt, validation, Recipe()).head
+    learnt, validation = table_of([made_shard(30, 0)]), table_of([made_shard(30, 1)])
+    head = finish(training.train(learnt, validation, JudgeRecipe())).head
     refused = head.scores(validation.states)[validation.important] < 0.5
     assert 0.95 <= float(refused.double().mean()) < 0.98
 
 
 def test_labels_of_one_kind_are_refused():
-    rows = rows_of([made_shard(8, 0)])
+    rows = table_of([made_shard(8, 0)])
     alike = dataclasses.replace(rows, important=torch.ones_like(rows.important))
     with pytest.raises(UserError, match="validation prompts hold mismatches of one kind only"):
-        training.train(rows, alike, Recipe())
+        finish(training.train(rows, alike, JudgeRecipe()))
 
 
 @pytest.mark.parametrize(
@@ -147,7 +151,7 @@ def test_answers_under_every_rule_beside_plain_greedy(pair, with_judge_head):
     points = rule_points(
         DecodeConfig(draft_length=4, max_new_tokens=12), {"entropy (FLy's gate)": 0.1, "KL": -0.4, "margin": -0.3}
     )
-    *_, figures = answers(judged_pair, items, points)
+    figures = finish(answers(judged_pair, items, points))
     assert [point.checkable for point in figures] == [2] * len(points)
     assert figures[1].same_ids == 2, "exact is plain greedy"
     assert points["kl"].kl_limit == 0.4
@@ -174,6 +178,9 @@ def test_the_commands_train_and_evaluate(command, refused, tmp_path, monkeypatch
     head, card = read_judge_head(tmp_path / "head")
     assert card.pairs == ("smollm2-135m",)
     assert card.data["test"] == 120
+    report = (tmp_path / "head" / "report.svg").read_text()
+    assert report.count("<g ") == 2
+    assert str(tmp_path / "head" / "report.svg") in out
     readme = (tmp_path / "head" / "README.md").read_text()
     assert f"AUC {card.metrics['test_auc']:.3f}" in readme
     assert "smollm2-135m-instruct" in readme
@@ -181,7 +188,7 @@ def test_the_commands_train_and_evaluate(command, refused, tmp_path, monkeypatch
     code, out, _ = command(*shared, "evaluate", "--head", tmp_path / "head", "--others", data)
     assert code == 0
     assert out.count("| judge head |") == 2
-    test = rows_of([made_shard(20, 0)])
+    test = table_of([made_shard(20, 0)])
     assert f"{auc(head.scores(test.states), ~test.important):.3f}" in out
     assert "3 shards" in refused("judge-head", "--data", data, "train")
     assert "holds no config.json" in refused(*shared, "evaluate", "--head", tmp_path)

@@ -11,9 +11,10 @@ from explorer.engine.decode import decode
 from explorer.errors import UserError
 from explorer.pieces import text_of
 from explorer.prompts import PromptItem
+from explorer.training.common.collection import shard_path
 from explorer.training.judge.collect import collect, describe, label_all
-from explorer.training.judge.data import read_folder, read_shard, rows_of, shard_path
-from explorer.training.judge.labels import SPARE, Drafter, disagreements, is_settled, label
+from explorer.training.judge.data import read_folder, read_shard, table_of
+from explorer.training.judge.labels import SPARE, NamedDraft, disagreements, is_settled, label
 
 LONGEST = 14
 
@@ -38,7 +39,7 @@ def _greedy(pair, ids, count):
 def test_a_label_is_what_the_target_really_writes_after_the_token(planted):
     """Each continuation against a plain run of its own from the replaced token on."""
     pair, ids, greedy, item = planted
-    labelled, states, _ = label(pair, [Drafter.of(pair)], item, LONGEST)
+    labelled, states, _ = label(pair, [NamedDraft.of(pair)], item, LONGEST)
     assert labelled.text == text_of(greedy, pair.vocabulary)
     assert len(labelled.mismatches) == len(states) > 4
     assert {mismatch.important for mismatch in labelled.mismatches} == {True, False}, "the planted answer must tell"
@@ -54,7 +55,7 @@ def test_a_label_is_what_the_target_really_writes_after_the_token(planted):
 @torch.inference_mode()
 def test_the_states_are_those_after_the_replaced_token(planted):
     pair, ids, greedy, item = planted
-    labelled, states, _ = label(pair, [Drafter.of(pair)], item, LONGEST)
+    labelled, states, _ = label(pair, [NamedDraft.of(pair)], item, LONGEST)
     for mismatch, state in zip(labelled.mismatches, states):
         text = torch.tensor([[*ids, *greedy[: mismatch.position], mismatch.token]])
         expected = pair.oracle.base_model(input_ids=text).last_hidden_state[0, -1]
@@ -65,9 +66,9 @@ def test_the_states_are_those_after_the_replaced_token(planted):
 def test_mismatches_are_the_drafts_own_choices_along_the_greedy_text(planted, make_pair):
     """Both drafts: one equal to the target, which never disagrees, and the noisy one, against its own forward."""
     pair, ids, greedy, _ = planted
-    equal = dataclasses.replace(Drafter.of(make_pair("llama", 0.0)), name="equal")
+    equal = dataclasses.replace(NamedDraft.of(make_pair("llama", 0.0)), name="equal")
     with closing(pair.target.open()) as target:
-        places = list(disagreements(pair, target, [equal, Drafter.of(pair)], ids, greedy))
+        places = list(disagreements(pair, target, [equal, NamedDraft.of(pair)], ids, greedy))
     assert {place.drafts for place in places} == {(pair.name,)}
     logits = pair.draft.open().feed(torch.tensor([*ids, *greedy[:-1]]), rows=len(greedy))
     choices = logits.argmax(-1).tolist()
@@ -78,9 +79,9 @@ def test_mismatches_are_the_drafts_own_choices_along_the_greedy_text(planted, ma
 
 def test_both_drafts_that_say_the_same_make_one_mismatch(planted):
     pair, ids, greedy, _ = planted
-    twin = dataclasses.replace(Drafter.of(pair), name="twin")
+    twin = dataclasses.replace(NamedDraft.of(pair), name="twin")
     with torch.inference_mode(), closing(pair.target.open()) as target:
-        places = list(disagreements(pair, target, [Drafter.of(pair), twin], ids, greedy))
+        places = list(disagreements(pair, target, [NamedDraft.of(pair), twin], ids, greedy))
     assert len(places) > 4
     assert {place.drafts for place in places} == {(pair.name, "twin")}
 
@@ -89,16 +90,16 @@ def test_stop_ids_are_no_mismatches(planted, with_stop_ids):
     """Neither where the draft would stop nor where the target does."""
     pair, ids, greedy, _ = planted
     with torch.inference_mode(), closing(pair.target.open()) as target:
-        token = next(disagreements(pair, target, [Drafter.of(pair)], ids, greedy)).token
+        token = next(disagreements(pair, target, [NamedDraft.of(pair)], ids, greedy)).token
     stopped = with_stop_ids(pair, token)
     with torch.inference_mode(), closing(pair.target.open()) as target:
-        assert all(p.token != token for p in disagreements(stopped, target, [Drafter.of(pair)], ids, greedy))
+        assert all(p.token != token for p in disagreements(stopped, target, [NamedDraft.of(pair)], ids, greedy))
 
 
 def test_what_stands_behind_a_settled_answer_is_left_out(planted):
     pair, ids, greedy, item = planted
     early = dataclasses.replace(item, answer=text_of(greedy[:4], pair.vocabulary))
-    labelled, states, settled = label(pair, [Drafter.of(pair)], early, LONGEST)
+    labelled, states, settled = label(pair, [NamedDraft.of(pair)], early, LONGEST)
     assert settled > 0
     assert all(mismatch.position < 4 for mismatch in labelled.mismatches)
     assert len(states) == len(labelled.mismatches)
@@ -106,9 +107,11 @@ def test_what_stands_behind_a_settled_answer_is_left_out(planted):
 
 def test_a_wrong_answer_gives_no_labels(planted):
     pair, *_, item = planted
-    assert label(pair, [Drafter.of(pair)], dataclasses.replace(item, answer="£££"), LONGEST)[0] is None
+    assert label(pair, [NamedDraft.of(pair)], dataclasses.replace(item, answer="£££"), LONGEST)[0] is None
     number = PromptItem(item.prompt, answer="7", check="number")
-    assert label(pair, [Drafter.of(pair)], number, LONGEST)[0] is None, "its last number is not known where it goes on"
+    assert label(pair, [NamedDraft.of(pair)], number, LONGEST)[0] is None, (
+        "its last number is not known where it goes on"
+    )
 
 
 @pytest.mark.parametrize(
@@ -135,26 +138,26 @@ def test_a_collection_resumes_and_refuses_other_settings(planted, tmp_path):
     pair = dataclasses.replace(pair, fingerprints={"target": "sampled-sha256:aa"})
     items = [item, dataclasses.replace(item, prompt="Then the inner hand."), dataclasses.replace(item, answer="£££")]
     settings, said = {"rows": 2, "max_new": LONGEST, "seed": 1}, []
-    arguments = (pair, [Drafter.of(pair)], tmp_path, range(2), settings, [], items)
-    collect(*arguments, say=said.append)
+    arguments = (pair, [NamedDraft.of(pair)], tmp_path, range(2), settings, [], items)
+    said += [line for line in collect(*arguments) if isinstance(line, str)]
     assert len(said) == 2
     assert "2 prompts" in said[0]
     first, second = read_folder(tmp_path)
     assert (first.asked, second.asked) == (2, 1)
-    rows = rows_of([first, second])
+    rows = table_of([first, second])
     assert len(rows) == len(rows.states) == len(rows.mismatches) == sum(len(text.mismatches) for text in first.texts)
     before = shard_path(tmp_path, 0).read_bytes()
     shard_path(tmp_path, 1).unlink()
-    collect(*arguments, say=said.append)
+    said += [line for line in collect(*arguments) if isinstance(line, str)]
     assert len(said) == 3, "only what was missing"
     assert shard_path(tmp_path, 0).read_bytes() == before
     with pytest.raises(UserError, match="begun with other settings"):
-        collect(*arguments[:4], settings | {"seed": 2}, [], items, say=said.append)
+        list(collect(*arguments[:4], settings | {"seed": 2}, [], items))
 
 
 def test_damaged_shards_are_refused(planted, tmp_path):
     pair, *_, item = planted
-    shard = label_all(pair, [Drafter.of(pair)], [item], LONGEST)
+    shard = label_all(pair, [NamedDraft.of(pair)], [item], LONGEST)
     assert "answered rightly" in describe(shard)
     path = shard_path(tmp_path, 0)
     for junk in (b"", b"\xff" * 64):

@@ -5,7 +5,7 @@ from collections import Counter
 from itertools import islice
 
 from explorer.prompts import CHECKABLE, EXAMPLES, HELD_OUT
-from explorer.training.distill.prompts import Exclusion
+from explorer.training.common.prompts import Exclusion
 from explorer.training.judge.prompts import KINDS, checkable_prompts
 
 

@@ -41,7 +41,7 @@ def collected(make_pair, greedy_texts):
 @pytest.fixture(scope="session")
 def hand_text():
     """A text of R rows whose draft agrees where `match` says, with random states of width d."""
-    from explorer.training.pacer.data import BRANCH, Text
+    from explorer.training.pacer.data import BRANCH, DraftedText
 
     def build(match, d=16, seed=0):
         generator = torch.Generator().manual_seed(seed)
@@ -49,7 +49,7 @@ def hand_text():
         rows, branches = len(match), int((~match).sum())
         answer = torch.arange(rows) % 50 + 10
         random = lambda *size: torch.rand(*size, generator=generator)  # noqa: E731
-        return Text(
+        return DraftedText(
             torch.cat([torch.tensor([3, 4, 5]), answer]), 3, torch.where(match, answer, 7).int(), random(rows),
             random(rows, d).half(), random(rows, 2), torch.full((branches, BRANCH), 8).int(), random(branches, BRANCH),
             random(branches, BRANCH, d).half(), torch.full((branches, BRANCH), -1).int(), random(branches, BRANCH, 2),

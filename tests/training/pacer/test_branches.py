@@ -20,7 +20,7 @@ from explorer.training.pacer.branches import (
     pack_text,
     recompute_states,
 )
-from explorer.training.pacer.data import BRANCH, draft_at, kept
+from explorer.training.pacer.data import BRANCH, accepted, draft_at
 
 SHAPES = ("llama", "qwen2", "packed-llama", "packed-qwen2")
 
@@ -154,8 +154,8 @@ def test_labels_are_what_the_engine_keeps(shape, rule, make_pair, with_stop_ids,
             real = next(decode(pair, text.ids[: text.prompt_length + row].tolist(), config))
             round_ = draft_at(text, row, 6)
             assert round_.ids.tolist() == list(real.drafted)
-            assert kept(round_, config, frozenset({1})) == real.kept
-            deferred += real.kept > round_.agreed
+            assert accepted(round_, config, frozenset({1})) == real.accepted
+            deferred += real.accepted > round_.agreed
     assert deferred or rule["rule"] == "exact"
 
 

@@ -12,7 +12,7 @@ from explorer.engine.decode import decode
 from explorer.engine.drafters.pacer.card import CARD, WEIGHTS, Card, CardError, Choice, Rule, load, read_card, save
 from explorer.engine.drafters.pacer.layer import PreVerificationLayer
 from explorer.engine.drafters.pacer.shipped import SHIPPED, card_for, find, with_choice
-from explorer.training.pacer.train import Recipe
+from explorer.training.pacer.train import LayerRecipe
 
 MINE = {"target": "sampled-sha256:aa", "draft": "sampled-sha256:bb"}
 
@@ -20,7 +20,7 @@ MINE = {"target": "sampled-sha256:aa", "draft": "sampled-sha256:bb"}
 def make_card(layer, rule="exact", pair="tiny", weights=MINE):
     return Card(
         pair, weights, {"target": "float32", "draft": "int8"}, layer.shape, Rule(rule, 0.05, 3, "normalized"),
-        {"texts": 3, "rows": 90}, Recipe().numbers, {"auc": 0.9}, {"exact": Choice(0.6, 1.1, 3, 10)},
+        {"texts": 3, "rows": 90}, LayerRecipe().numbers, {"auc": 0.9}, {"exact": Choice(0.6, 1.1, 3, 10)},
     )  # fmt: skip
 
 
@@ -37,15 +37,15 @@ def test_a_layer_comes_back_as_written(written):
     assert card == make_card(layer)
     for name, tensor in layer.state_dict().items():
         assert torch.equal(tensor.bfloat16().float(), again.state_dict()[name]), name
-    assert Recipe.of(card) == Recipe()
+    assert LayerRecipe.of(card) == LayerRecipe()
     assert sorted(path.name for path in folder.iterdir()) == [CARD, WEIGHTS]
 
 
 def test_other_weights_are_warned_of(written):
     card = read_card(written[0])
     assert card.warning(MINE) is None
-    assert "other weights of the draft" in card.warning({**MINE, "draft": "sampled-sha256:cc"})
-    assert "target and the draft" in card.warning({})
+    assert "other weights of the draft" in str(card.warning({**MINE, "draft": "sampled-sha256:cc"}))
+    assert "target and the draft" in str(card.warning({}))
 
 
 def spoil(folder, **changes):

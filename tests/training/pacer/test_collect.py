@@ -6,7 +6,9 @@ import pytest
 import torch
 
 from explorer.__main__ import main
-from explorer.training.pacer.data import read_shard, shard_paths
+from explorer.trace import Trace
+from explorer.training.common.collection import shard_paths
+from explorer.training.pacer.data import read_shard
 
 
 @pytest.fixture(scope="module")
@@ -99,10 +101,16 @@ def test_a_layer_from_start_to_end(run, data, pair_folder, tmp_path, capsys):
         out,
         "--choose",
     )
+    assert (layer / "report.svg").read_text().count("<g ") == 2, "loss and calibration"
     assert run(*arguments, data=data) == 0
+    assert "Loss" not in (layer / "report.svg").read_text(), "the log of another training is left out"
+    assert run(*arguments, "--work", tmp_path / "w", data=data) == 0
+    assert (layer / "report.svg").read_text().count("<g ") == 3, "and speed by policy"
+    said = capsys.readouterr()
+    assert f"report: {layer / 'report.svg'}" in said.err
     figures = json.loads(out.read_text())
     assert {"fly": figures["choice"]} == json.loads((layer / "card.json").read_text())["choices"]
-    assert out.with_suffix(".md").read_text().strip() in capsys.readouterr().out
+    assert out.with_suffix(".md").read_text().strip() in said.out
     command = [
         "run",
         "--pair",
@@ -119,6 +127,7 @@ def test_a_layer_from_start_to_end(run, data, pair_folder, tmp_path, capsys):
     assert main([*command, "--pacer-layer", str(layer), "--max-new-tokens", "12", "--out", str(trace)]) == 0
     assert "warning" not in capsys.readouterr().err
     recorded = json.loads(trace.read_text())
+    assert set(Trace.from_json(recorded).provenance.weights) == {"target", "draft", "pacer"}, "a layer of one's own"
     assert recorded["config"]["threshold"] == figures["choice"]["threshold"]
     assert any(round_["blocks"] for round_ in recorded["rounds"])
     assert main(command) == 2, "nothing ships for this pair"

@@ -9,17 +9,19 @@ import torch
 from explorer.config import DecodeConfig
 from explorer.errors import UserError
 from explorer.training.common.checkpoint import read_checkpoint
+from explorer.training.common.collection import read_settings, shard_paths
+from explorer.training.common.progress import finish
 from explorer.training.pacer import collect as module
 from explorer.training.pacer.collect import collect
-from explorer.training.pacer.data import read_folder, read_settings, read_shard, shard_paths
+from explorer.training.pacer.data import read_folder, read_shard
 
 
 class Killed(BaseException):
     """The process is gone: nothing behind this line runs."""
 
 
-class FakeSides:
-    """As much of sides as collecting reads before its shards, which are hand-made here."""
+class FakeModels:
+    """As much of a pair's models as collecting reads before its shards, which are hand-made here."""
 
     provenance = {"pair": "tiny", "weights": {"target": "a", "draft": "b"}, "dtype": {}, "stop_ids": [1]}
 
@@ -31,12 +33,12 @@ SETTINGS = {"rule": "exact", "rows": 1, "max_new": 4, "seed": 1}
 def gather(hand_text, monkeypatch):
     """Collect three shards of hand-made texts into a folder."""
 
-    def make_shard(sides, index, *_):
+    def make_shard(models, index, *_):
         yield 1.0
         return [hand_text([True, False, True], seed=index)]
 
     monkeypatch.setattr(module, "_make_shard", make_shard)
-    return lambda folder: collect(FakeSides(), folder, range(3), SETTINGS, [], say=lambda line: None)
+    return lambda folder: finish(collect(FakeModels(), folder, range(3), SETTINGS, []))
 
 
 def contents(folder):

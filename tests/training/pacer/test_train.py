@@ -12,8 +12,10 @@ from explorer.config import DecodeConfig
 from explorer.engine.decode import decode
 from explorer.engine.drafters.pacer.layer import PreVerificationLayer
 from explorer.errors import UserError
+from explorer.training.common.progress import finish
+from explorer.training.common.training_log import read_log
 from explorer.training.pacer.data import draft_at, read_folder, read_shard, walk, write_shard
-from explorer.training.pacer.train import Recipe, calibrate, collate, loss_of, measure, sample_rounds, train
+from explorer.training.pacer.train import LayerRecipe, calibrate, collate, loss_of, measure, sample_rounds, train
 
 EXACT = DecodeConfig(rule="exact")
 
@@ -56,7 +58,7 @@ def test_labels_stand_beside_the_states_that_produced_their_tokens(hand_text):
     """Drafts x1..x4 with two kept are labelled 1 1 0 0 on h0..h3; pairing x_i with h_i trains on another question."""
     text = hand_text([1, 1, 0, 1, 1, 1])
     round_ = draft_at(text, 0, 4)
-    batch = collate([(round_, 2)], Recipe(tail=6))
+    batch = collate([(round_, 2)], LayerRecipe(tail=6))
     assert batch.labels.tolist() == [[1, 1, 0, 0]]
     assert torch.equal(batch.states[0, :3], text.states[:3].float())
     assert torch.equal(batch.states[0, 3], text.branch_states[0, 0].float())
@@ -65,7 +67,7 @@ def test_labels_stand_beside_the_states_that_produced_their_tokens(hand_text):
 
 def test_padding_and_late_tokens_weigh_nothing(hand_text):
     rounds = [(draft_at(hand_text([1] * 9), 0, 8), 8), (draft_at(hand_text([1, 0, 1, 1]), 0, 8), 1)]
-    batch = collate(rounds, Recipe(tail=2, negative_weight=3.0))
+    batch = collate(rounds, LayerRecipe(tail=2, negative_weight=3.0))
     assert batch.weight.tolist() == [[1.0] * 8, [1.0, 3.0, 3.0, 0, 0, 0, 0, 0]]
     logits = torch.zeros(2, 8)
     changed = logits.clone()
@@ -79,7 +81,7 @@ def test_the_share_of_kept_tokens_follows_the_draft_length(hand_text):
     texts = [hand_text([rng.random() < 0.8 for _ in range(150)], seed=i) for i in range(20)]
     shares = {}
     for longest in (5, 13):
-        pairs = sample_rounds(texts, Recipe(longest=longest), frozenset(), random.Random(1))
+        pairs = sample_rounds(texts, LayerRecipe(longest=longest), frozenset(), random.Random(1))
         shares[longest] = sum(count for _, count in pairs) / sum(len(round_) for round_, _ in pairs)
     assert shares[5] == pytest.approx(0.538, abs=0.04)
     assert shares[13] == pytest.approx(sum(0.8**i for i in range(1, 14)) / 13, abs=0.04)
@@ -91,7 +93,7 @@ def test_rounds_start_at_every_kind_of_place(hand_text):
     starts = {
         round_.start
         for seed in range(20)
-        for round_, _ in sample_rounds([text], Recipe(), frozenset(), random.Random(seed))
+        for round_, _ in sample_rounds([text], LayerRecipe(), frozenset(), random.Random(seed))
     }
     assert len(starts) > 50
 
@@ -113,7 +115,7 @@ def learnable(hand_text):
     return build
 
 
-RECIPE = Recipe(epochs=4, batch=8, rate=1e-3, longest=8)
+RECIPE = LayerRecipe(epochs=4, batch=8, rate=1e-3, longest=8)
 
 
 def fresh(make_pair, **switches):
@@ -122,22 +124,29 @@ def fresh(make_pair, **switches):
 
 def test_it_learns_what_the_states_say(make_pair, learnable, tmp_path):
     layer = fresh(make_pair)
-    figures = train(layer, learnable(24, 1), learnable(8, 2), frozenset(), tmp_path, RECIPE, say=lambda line: None)
+    figures = finish(train(layer, learnable(24, 1), learnable(8, 2), frozenset(), tmp_path, RECIPE))
     assert figures["auc_within_offset"] > 0.95 > 0.6 > figures["auc_within_offset_survival"]
     assert figures == measure(layer, learnable(8, 2), RECIPE, frozenset()) | {"epoch": figures["epoch"]}
     assert (tmp_path / "log.jsonl").read_text().count("loss_held_out") == RECIPE.epochs
 
 
 def test_calibration_works_where_the_layer_lies(make_pair, learnable, monkeypatch):
-    """Rounds come from the host, and the Train tab trains on a GPU where there is one. No device but `meta` is everywhere."""
+    """Rounds come from the host, and training goes on a GPU where there is one. No device but `meta` is everywhere."""
+    devices = []
 
     class OneStep(torch.optim.SGD):
         def __init__(self, parameters, **_):
             super().__init__(parameters, lr=0.1)
 
+    def watched(logits, batch):
+        devices.extend(tensor.device.type for tensor in (logits, batch.labels, batch.weight, batch.probs))
+        return loss_of(logits, batch)
+
     monkeypatch.setattr(torch.optim, "LBFGS", OneStep)
+    monkeypatch.setattr("explorer.training.pacer.train.loss_of", watched)
     rounds = sample_rounds(learnable(2, 1), RECIPE, frozenset(), random.Random(0))
     calibrate(fresh(make_pair).to("meta"), rounds, RECIPE)
+    assert set(devices) == {"meta"}
 
 
 @pytest.mark.parametrize("probability", [True, False])
@@ -166,41 +175,40 @@ def test_without_states_it_knows_less(make_pair, learnable, tmp_path):
         return texts
 
     layer = fresh(make_pair, probability=False)
-    figures = train(
-        layer, blind(learnable(24, 1)), blind(learnable(8, 2)), frozenset(), tmp_path, RECIPE, say=lambda line: None
-    )
+    figures = finish(train(layer, blind(learnable(24, 1)), blind(learnable(8, 2)), frozenset(), tmp_path, RECIPE))
     assert figures["auc_within_offset"] < 0.6
 
 
-def test_resumed_training_gives_the_same_weights(make_pair, learnable, tmp_path, monkeypatch):
+@pytest.mark.parametrize("after", [False, True], ids=["before the checkpoint is there", "after"])
+def test_resumed_training_gives_the_same_weights(after, make_pair, learnable, tmp_path, monkeypatch):
     def run(name, recipe=RECIPE):
         layer = fresh(make_pair)
-        figures = train(
-            layer,
-            learnable(12, 1),
-            learnable(4, 2),
-            frozenset(),
-            tmp_path / name,
-            recipe,
-            say=lambda line: None,
-            save_every=3,
+        figures = finish(
+            train(layer, learnable(12, 1), learnable(4, 2), frozenset(), tmp_path / name, recipe, save_every=3)
         )
         return layer.state_dict(), figures
 
     whole, figures = run("whole")
     replace, saves = os.replace, itertools.count()
 
-    def killed_after_four_saves(*paths):
-        replace(*paths)
-        if next(saves) == 3:
+    def killed_at_the_fourth_save(*paths):
+        killed = next(saves) == 3
+        if after or not killed:
+            replace(*paths)
+        if killed:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr("explorer.training.common.checkpoint.os.replace", killed_after_four_saves)
+    monkeypatch.setattr("os.replace", killed_at_the_fourth_save)
     with pytest.raises(KeyboardInterrupt):
         run("parts")
     monkeypatch.undo()
     resumed, again = run("parts")
     assert again == figures
+    logs = [
+        [{name: value for name, value in line.items() if name != "seconds"} for line in read_log(tmp_path / name)]
+        for name in ("whole", "parts")
+    ]
+    assert logs[0] == logs[1], "each step is logged once"
     assert all(torch.equal(tensor, resumed[name]) for name, tensor in whole.items())
     with pytest.raises(UserError, match="another recipe"):
         run("parts", dataclasses.replace(RECIPE, seed=2))

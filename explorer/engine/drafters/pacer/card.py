@@ -6,7 +6,6 @@ Both may come from anybody: the card is read by its schema, the weights must hav
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,8 @@ from safetensors.torch import load_file, save_file
 
 from explorer.engine.drafters.pacer.layer import PreVerificationLayer, Shape
 from explorer.errors import UserError
+from explorer.files import replacing, write_whole
+from explorer.messages import Message
 from explorer.schema import parse_json, read, write
 
 MAX_CARD_BYTES = 2**20
@@ -63,15 +64,13 @@ class Card:
     metrics: dict[str, float]  # on held-out shards
     choices: dict[str, Choice]  # by the rule they were chosen under
 
-    def warning(self, fingerprints: Mapping[str, str]) -> str | None:
-        """A sentence for a person where the layer was trained for other weights than these (by `target` and `draft`)."""
+    def warning(self, fingerprints: Mapping[str, str]) -> Message | None:
+        """What to tell a person where the layer was trained for other weights than these (by `target` and `draft`)."""
         other = [side for side in ("target", "draft") if self.weights.get(side) != fingerprints.get(side)]
         if not other:
             return None
-        return (
-            f"the PACER layer was trained for other weights of the {' and the '.join(other)} ({self.pair}): "
-            "its predictions may be off, the text is not affected under rule exact"
-        )
+        side = other[0] if len(other) == 1 else "both"
+        return Message("layer.other_weights", {"side": Message(f"layer.{side}"), "pair": self.pair})
 
 
 def save(folder: Path, layer: PreVerificationLayer, card: Card) -> None:
@@ -80,48 +79,46 @@ def save(folder: Path, layer: PreVerificationLayer, card: Card) -> None:
     weights = {
         name: tensor.detach().to("cpu", torch.bfloat16).contiguous() for name, tensor in layer.state_dict().items()
     }
-    part = folder / (WEIGHTS + ".part")
-    save_file(weights, part, metadata={"format": "pt"})
-    os.replace(part, folder / WEIGHTS)
+    with replacing(folder / WEIGHTS) as part:
+        save_file(weights, part, metadata={"format": "pt"})
     save_card(folder, card)
 
 
 def save_card(folder: Path, card: Card) -> None:
-    part = folder / (CARD + ".part")
-    part.write_text(json.dumps(write(card), indent=1, allow_nan=False) + "\n", encoding="utf-8")
-    os.replace(part, folder / CARD)
+    """Write the card alone, complete or not at all."""
+    write_whole(folder / CARD, json.dumps(write(card), indent=1, allow_nan=False) + "\n")
 
 
 def read_card(folder: Path) -> Card:
     """Read a card as hostile input; raises CardError."""
     path = folder / CARD
     if not path.is_file():
-        raise CardError(f"{folder} holds no {CARD}")
+        raise CardError("layer.file_missing", folder=folder, file=CARD)
     if path.stat().st_size > MAX_CARD_BYTES:
-        raise CardError(f"{path} is larger than a card can be")
+        raise CardError("layer.file_too_large", file=path)
     try:
         return read(Card, parse_json(path.read_bytes()))
     except UserError as error:
-        raise CardError(f"{path}: {error}") from None
+        raise CardError("file.wrong", file=path, reason=error) from None
 
 
 def load(folder: Path) -> tuple[PreVerificationLayer, Card]:
     """A written layer in float32, with its card; raises CardError."""
     card, path = read_card(folder), folder / WEIGHTS
     if not path.is_file():
-        raise CardError(f"{folder} holds no {WEIGHTS}")
+        raise CardError("layer.file_missing", folder=folder, file=WEIGHTS)
     if path.stat().st_size > MAX_WEIGHT_BYTES:
-        raise CardError(f"{path} is larger than a layer can be")
+        raise CardError("layer.file_too_large", file=path)
     with torch.device("meta"):
         expected = PreVerificationLayer(card.shape).state_dict()
     try:
         weights = load_file(path)
     except (SafetensorError, ValueError) as error:
-        raise CardError(f"{path} is not a safetensors file ({error})") from None
+        raise CardError("layer.not_safetensors", file=path, reason=error) from None
     if {name: t.shape for name, t in weights.items()} != {name: t.shape for name, t in expected.items()}:
-        raise CardError(f"{path} does not hold the layer that {CARD} describes")
+        raise CardError("layer.other_layer", file=path, card=CARD)
     if not all(tensor.is_floating_point() and bool(torch.isfinite(tensor).all()) for tensor in weights.values()):
-        raise CardError(f"{path} holds values that are no numbers")
+        raise CardError("layer.not_numbers", file=path)
     layer = PreVerificationLayer(card.shape)
     layer.load_state_dict({name: tensor.float() for name, tensor in weights.items()})
     return layer.eval(), card

@@ -47,19 +47,19 @@ class Shape:
     def __post_init__(self) -> None:
         sizes = (self.hidden_size, self.intermediate_size, self.heads, self.kv_heads, self.head_dim, self.longest)
         if self.family not in FAMILIES:
-            raise UnsupportedDraft(f"a layer can be made for {', '.join(FAMILIES)} drafts, not for {self.family}")
+            raise UnsupportedDraft("layer.family", families=", ".join(FAMILIES), family=self.family)
         if not (
             all(0 < size <= 2**16 for size in sizes) and self.heads % self.kv_heads == 0 and self.head_dim % 2 == 0
         ):
-            raise UnsupportedDraft(f"impossible sizes of a layer: {sizes}")
+            raise UnsupportedDraft("layer.sizes", sizes=sizes)
         if not (0 < self.eps < 1 and 1 <= self.rope_theta <= 1e12):
-            raise UnsupportedDraft(f"impossible eps or rope_theta of a layer: {self.eps}, {self.rope_theta}")
+            raise UnsupportedDraft("layer.numbers", eps=self.eps, theta=self.rope_theta)
 
     @classmethod
     def of(cls, config: PretrainedConfig, **switches: bool | int) -> Shape:
         """The shape of a draft by its configuration; raises UnsupportedDraft."""
         if config.model_type not in FAMILIES:
-            raise UnsupportedDraft(f"a layer can be made for {', '.join(FAMILIES)} drafts, not for {config.model_type}")
+            raise UnsupportedDraft("layer.family", families=", ".join(FAMILIES), family=config.model_type)
         return cls(
             config.model_type, config.hidden_size, config.intermediate_size, config.num_attention_heads,
             config.num_key_value_heads, head_dim_of(config), config.rms_norm_eps, config.rope_parameters["rope_theta"], **switches,
@@ -118,7 +118,7 @@ class PreVerificationLayer(nn.Module):
         return x
 
     def outputs(self, x: Tensor, sure: Tensor) -> Tensor:
-        """What the norm behind the block gives [.., L, d] -> log-odds of acceptance [.., L], float32."""
+        """What the norm after the block gives [.., L, d] -> log-odds of acceptance [.., L], float32."""
         logits = self.head(x)[..., 0].float()
         return logits if self.sureness is None else logits + sure @ self.sureness.float()
 

@@ -34,7 +34,7 @@ def find(name: str, fingerprints: Mapping[str, str], shipped: Path = SHIPPED) ->
 def scorer_of(layer: PreVerificationLayer, draft: LanguageModel | PackedModel, folder: Path) -> BlockScorer:
     """A layer in the form that suits a draft; folder: where it came from, for messages. Raises CardError where it has another width."""
     if layer.shape.hidden_size != draft.width:
-        raise CardError(f"{folder} was made for drafts of width {layer.shape.hidden_size}, this one has {draft.width}")
+        raise CardError("layer.width", folder=folder, own=layer.shape.hidden_size, wanted=draft.width)
     if isinstance(draft, PackedModel):
         return PackedScorer(layer)
     kind = FixedScorer if isinstance(draft, FixedModel) else ModuleScorer

@@ -1,10 +1,12 @@
 // What every view that follows work on the server has: a reader of its growing text, and a line that says how far it is.
 
+import { make } from "./dom.js";
+
 const SPEAK_EVERY = 4000; // ms; a screen reader hears a short line now and then, not twenty a second
 
 // Reads a text that only grows within a run: its first line begins the run, every other is an event; both JSON. Only what is new
 // is read. Returns a function of the text that tells whether it had anything new.
-function makeReader(begin, take) {
+export function makeReader(begin, take) {
   let first = "", offset = 0;
   return (text) => {
     if (typeof text !== "string" || !text) return false;
@@ -18,7 +20,7 @@ function makeReader(begin, take) {
 }
 
 // A dot and a line of words, spoken too. progress: the name of a bar beside them, for work whose end is known.
-function makeStatus(idle, progress = null) {
+export function makeStatus(idle, progress = null) {
   const dot = make("span", "status-dot"), words = make("span", "status-text", idle), spoken = make("span", "sr-only");
   dot.setAttribute("aria-hidden", "true");
   spoken.setAttribute("role", "status");
@@ -44,5 +46,3 @@ function makeStatus(idle, progress = null) {
   };
 }
 
-const duration = (seconds) =>
-  seconds < 90 ? say(TEXT.seconds, { count: Math.max(1, Math.round(seconds)) }) : say(TEXT.minutes, { count: Math.round(seconds / 60) });

@@ -1,6 +1,15 @@
 // The card: everything the record holds about one position of a round, and the reason for its verdict in one sentence.
 
-function makeCard(onUnpin) {
+import { fill, make, say } from "../core/dom.js";
+import { quote } from "../core/glyphs.js";
+import { percent, short } from "../core/numbers.js";
+import { ENTROPY_MAXIMUM, EVIDENCE, KNOBS, RULES } from "../given/constants.js";
+import { TEXT } from "../given/texts.js";
+import { following, isLoosened } from "../twins/verdicts.js";
+import { committedAt, kindAt, nextMismatch } from "../twins/wire.js";
+import { badge } from "./kinds.js";
+
+export function makeCard(onUnpin) {
   const root = make("aside", "card");
   root.setAttribute("aria-label", TEXT.card.title);
 
@@ -9,18 +18,18 @@ function makeCard(onUnpin) {
     root.replaceChildren(make("p", "empty", TEXT.card.empty));
   }
 
-  // at: {run, round, position, judged (under the settings in force), settings, kinds}.
+  // at: {run, round, position, judgement (under the settings in force), settings, kinds}.
   function show(at, pinned) {
-    const { run, round, position, judged } = at;
-    const kind = kindAt(judged, position), recorded = kindAt(round.judged, position);
+    const { run, round, position, judgement } = at;
+    const kind = kindAt(judgement, position), recorded = kindAt(round.judgement, position);
     const close = make("button", "unpin", "×");
     close.type = "button";
     close.title = TEXT.unpin;
     close.setAttribute("aria-label", TEXT.unpin);
     close.addEventListener("click", onUnpin);
-    const token = judged === round.judged || kind === recorded ? run.tokens[round.first + position] : null;
+    const token = judgement === round.judgement || kind === recorded ? run.tokens[round.first + position] : null;
     const emitted = token?.round === round && token.position === position ? token : null;
-    const piece = run.pieces[position <= judged.kept ? committedAt(round, position, judged) : round.drafted[position]];
+    const piece = run.pieces[position <= judgement.accepted ? committedAt(round, position, judgement) : round.drafted[position]];
     root.classList.toggle("pinned", pinned);
     root.classList.add("filled");
     root.replaceChildren(
@@ -47,27 +56,18 @@ function makeCard(onUnpin) {
   return { root, clear, show };
 }
 
-// Style classes of a kind: all ways to be refused look alike, and each has its own name besides.
-const kindClass = (kind) => (kind.startsWith("rejected:") ? `rejected ${kind.replace(":", "-")}` : kind);
-
-// The name of a kind in its colours, with its mark.
-function badge(kind, kinds) {
-  const words = kinds[kind] ?? TEXT.others[kind];
-  return make("span", `badge ${kindClass(kind)}`, make("b", "", words.mark), " " + words.name);
-}
-
-function reason({ run, round, position, judged, settings }) {
+function reason({ run, round, position, judgement, settings }) {
   const sentences = TEXT.reasons;
   const text = (token) => quote(run.pieces[token].text);
   const own = position === round.size;
   const values = {
     h: own ? "" : short(round.entropy[settings.entropy][position]),
     theta: short(settings.theta), n: following(settings), w: settings.window, k: round.size,
-    choice: text(round.choice[position]), draft: own ? "" : text(round.drafted[position]),
-    m: nextMismatch(round, position) ?? "", cut: (judged.cut ?? 0) + 1,
+    choice: text(round.replacement[position]), draft: own ? "" : text(round.drafted[position]),
+    m: nextMismatch(round, position) ?? "", cut: (judgement.cut ?? 0) + 1,
     ...(own ? {} : evidenceAt(round, position, settings)),
   };
-  const verdict = own ? "bonus" : judged.verdicts[position];
+  const verdict = own ? "bonus" : judgement.verdicts[position];
   const key = {
     exact: () => (settings.temperature > 0 ? "exact_sampled" : "exact"),
     deferred: () => (values.n ? "deferred" : "deferred_alone"),
@@ -76,16 +76,16 @@ function reason({ run, round, position, judged, settings }) {
   return fill(sentences[key][settings.rule] ?? sentences[key], values); // what another rule than FLy decides has a sentence for each
 }
 
-// The figures behind a verdict of another rule than FLy, as texts by placeholder.
+// The figures behind a verdict of another rule than FLy, as texts by placeholder: what it reads, and its knobs.
 function evidenceAt({ evidence }, position, settings) {
-  const of = (name) => evidence[name][position];
-  const shown = (value, form) => (value === null ? "–" : form(value));
+  const form = (name) => (["prob", "top_prob", "kl_confidence"].includes(name) ? percent : short);
+  const shown = (value, as) => (value === null ? "–" : as(value));
+  const figures = EVIDENCE.map((name) => [name, shown(evidence[name][position], form(name))]);
+  const knobs = (RULES[settings.rule]?.knobs ?? []).map((name) => [name, KNOBS[name].kind === "float" ? form(name)(settings[name]) : settings[name]]);
+  const floor = (certainty) => percent(Math.min(settings.typical_epsilon, settings.typical_delta * certainty));
   return {
-    prob: shown(of("prob"), percent), top: shown(of("top_prob"), percent), gap: shown(of("gap"), short), rank: of("rank") ?? "> 8",
-    divergence: shown(of("divergence"), short), margin: short(settings.margin), top_k: settings.top_k,
-    floor: shown(of("certainty"), (certainty) => percent(Math.min(settings.typical_epsilon, settings.typical_delta * certainty))),
-    limit: short(settings.kl_limit), confidence: percent(settings.kl_confidence),
-    harmless: shown(of("harmless"), short), judge_threshold: short(settings.judge_threshold), judge_run: settings.judge_run,
+    ...Object.fromEntries([...figures, ...knobs]),
+    rank: evidence.rank[position] ?? "> 8", floor: shown(evidence.certainty[position], floor),
   };
 }
 
@@ -96,16 +96,16 @@ function chances({ run, round, position }, kind) {
     list.append(make("dt", "", name), make("dd", "", meter(value, tone), make("span", "figure", percent(value))));
   };
   const drafted = position < round.size;
-  const source = drafted && TEXT.card.sources[round.source[position]];
+  const source = drafted && TEXT.card.sources[round.sources[position]];
   if (kind === "correction") {
-    row(TEXT.card.target_gave, round.choiceChance[position], "target");
+    row(TEXT.card.target_gave, round.replacementProbs[position], "target");
     list.append(make("dt", "refused", TEXT.card.refused + " ", quote(run.pieces[round.drafted[position]].text)));
   }
   if (source) list.append(make("dt", "source", source));
   if (drafted) {
-    row(TEXT.card.draft_gave, round.draftChance[position], "draft");
-    row(TEXT.card.target_gave, round.targetChance[position], "target");
-  } else row(TEXT.card.target_gave, round.choiceChance[position], "target");
+    row(TEXT.card.draft_gave, round.draftProbs[position], "draft");
+    row(TEXT.card.target_gave, round.draftedProbs[position], "target");
+  } else row(TEXT.card.target_gave, round.replacementProbs[position], "target");
   return list;
 }
 
@@ -142,25 +142,25 @@ function gauge(measure, { round, position, settings }) {
 
 function alternatives({ run, round, position }, kind) {
   const roles = TEXT.card.roles;
-  const drafted = position < round.size ? round.drafted[position] : null, choice = round.choice[position];
+  const drafted = position < round.size ? round.drafted[position] : null, choice = round.replacement[position];
   const kept = kind === "exact" || isLoosened(kind);
   const roleOf = (token) =>
     token === drafted ? (token === choice ? roles.both : kept ? roles.kept : kind === "discarded" ? roles.draft : roles.refused)
       : token === choice ? roles.choice : "";
-  const rows = [...round.likeliest[position]];
+  const rows = [...round.top[position]];
   // What was drafted or chosen here may be too unlikely for the list: it follows at the end.
-  const add = (token, chance) => {
-    if (token !== null && !rows.some((row) => row.token === token)) rows.push({ token, chance });
+  const add = (token, prob) => {
+    if (token !== null && !rows.some((row) => row.token === token)) rows.push({ token, prob });
   };
-  add(choice, round.choiceChance[position]);
-  add(drafted, round.targetChance[position]);
+  add(choice, round.replacementProbs[position]);
+  add(drafted, round.draftedProbs[position]);
   const committed = kept ? drafted : kind === "discarded" ? null : choice;
-  const body = make("tbody", "", ...rows.map(({ token, chance }) => {
+  const body = make("tbody", "", ...rows.map(({ token, prob }) => {
     const role = roleOf(token);
     const cell = make("th", "", quote(run.pieces[token].text), role ? make("small", "role", role) : null);
     cell.scope = "row";
     return make("tr", token === committed ? `is-chosen ${kind}` : "",
-      cell, make("td", "", meter(chance, "target")), make("td", "figure", percent(chance)));
+      cell, make("td", "", meter(prob, "target")), make("td", "figure", percent(prob)));
   }));
   return make("table", "alternatives", body);
 }

@@ -1,9 +1,11 @@
 // The tie to the page's own controls: the view has no thresholds of its own. It hears of every change as a document event, and
 // asks for values by leaving them where the page picks them up. Without a page around it, both are silent.
 
+import { KNOBS, RULE_KNOBS } from "../given/constants.js";
+
 const SETTLED = 400; // ms without a change, and no pointer down, before the server is asked for its notes
 
-function connectControls(root, onSettings) {
+export function connectControls(root, trigger, onSettings) {
   let timer = 0, pressed = false;
   const settle = () => {
     clearTimeout(timer);
@@ -22,6 +24,7 @@ function connectControls(root, onSettings) {
   }, true);
   describeControls();
   document.addEventListener("explorer-controls", ({ detail }) => { onSettings(detail); settle(); });
+  document.addEventListener("explorer-pair", settle);
 
   return {
     // Set the controls of the rule; they answer with an event of their own.

@@ -1,6 +1,15 @@
 // The summary of a finished run: big quiet figures, what became of the drafts, acceptance, where the time went, fidelity.
 
-function makeSummary() {
+import { columnChart, stackedBar } from "../core/charts.js";
+import { fill, make, say } from "../core/dom.js";
+import { quote } from "../core/glyphs.js";
+import { number, percent } from "../core/numbers.js";
+import { dataTable } from "../core/tables.js";
+import { PHASES } from "../given/constants.js";
+import { TEXT } from "../given/texts.js";
+import { acceptanceByPosition, lengthsOfRounds } from "./figures.js";
+
+export function makeSummary() {
   const root = make("section", "summary");
   root.setAttribute("aria-label", TEXT.summary.title);
   const clear = () => { root.hidden = true; root.replaceChildren(); };
@@ -40,7 +49,7 @@ function fates(counts) {
 }
 
 function times(seconds) {
-  const parts = SECONDS.filter((phase) => seconds[phase] > 0).map((phase) => ({
+  const parts = PHASES.filter((phase) => seconds[phase] > 0).map((phase) => ({
     value: seconds[phase], figure: number(seconds[phase]) + " s", label: TEXT.summary.times[phase], tone: "time-" + phase,
   }));
   const total = parts.reduce((sum, part) => sum + part.value, 0);
@@ -73,25 +82,6 @@ function lengths(rounds) {
   })), Math.max(...counts));
   return make("figure", "chart", make("h4", "", words.title), picture, make("figcaption", "quiet", say(words.note, { size: longest.size, round: longest.index + 1 })),
     make("details", "", make("summary", "", words.numbers), dataTable([words.tokens, words.rounds], counts.map((count, index) => [index + 1, count]))));
-}
-
-// Columns with a title above each; parts are drawn over each other, largest first.
-function columnChart(columns, most) {
-  const chart = make("div", "bar-columns");
-  chart.setAttribute("aria-hidden", "true");
-  for (const { name, title, parts } of columns) {
-    const room = make("span", "bar-room-wide", ...parts.map(({ value, tone }) => {
-      const part = make("span", `bar-part-of ${tone}`);
-      part.style.height = (most ? value / most : 0) * 100 + "%";
-      return part;
-    }));
-    const high = Math.max(...parts.map((part) => part.value)) / (most || 1);
-    const label = make("span", "bar-title", title);
-    label.style.bottom = high * 100 + "%";
-    room.append(label);
-    chart.append(make("span", "bar-column", room, make("span", "bar-name", name)));
-  }
-  return chart;
 }
 
 function fidelity(s, words) {

@@ -1,8 +1,12 @@
 // The controls of the rule on a page without a server: there are no others there, so this one answers the view as the page's
 // own controls would.
 
+import { make } from "../core/dom.js";
+import { ENTROPY_MAXIMUM, KNOBS, RULES, RULE_KNOBS, THETA_OF_MEASURE } from "../given/constants.js";
+import { TEXT } from "../given/texts.js";
+
 // settings: of the run. Returns {root, set(settings)}.
-function makeThresholds(settings) {
+export function makeThresholds(settings) {
   const words = { ...TEXT.whatif.knobs, ...TEXT.thresholds };
   const now = { ...settings };
   const tell = () => {
@@ -33,7 +37,7 @@ function makeThresholds(settings) {
   includes.addEventListener("change", () => { now.window_includes_mismatch = includes.checked; tell(); });
   const nodes = { entropy: labelled("entropy", measure), ...Object.fromEntries(Object.entries(amounts).map(([name, { node }]) => [name, node])),
     window_includes_mismatch: labelled("window_includes_mismatch", includes) };
-  const root = make("section", "thresholds", labelled("rule", rule), ...Object.values(RULES).flatMap(({ knobs }) => knobs.map((name) => nodes[name])));
+  const root = make("section", "thresholds", labelled("rule", rule), ...Object.values(nodes));
   root.setAttribute("aria-label", words.title);
   root.hidden = settings.rule === "autoregressive"; // no drafts, nothing to judge
 

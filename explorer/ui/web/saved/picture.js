@@ -1,12 +1,15 @@
 // A part of the page as a picture of its own: boxes, lines and texts drawn again as plain SVG where the browser put them, so
 // that any program opens it. Buttons and closed parts are left out. PNG is the same picture, drawn by the browser.
 
+import { make } from "../core/dom.js";
+import { svg } from "../core/svg.js";
+
 const PICTURE_MARGIN = 16, CAPTION_LINE = 18, PNG_SCALE = 2, PNG_LIMIT = 16_000; // px
 const NOT_DRAWN = "button, input, select, details, .sr-only";
 const NOT_XML = /[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu;
 
 // node: an element of the page; caption: texts to stand below it. Returns {text, width, height}.
-function pictureOf(node, title, caption) {
+export function pictureOf(node, title, caption) {
   const restore = unfold(node);
   const frame = node.getBoundingClientRect();
   const layer = svg("g", { transform: `translate(${PICTURE_MARGIN - frame.left} ${PICTURE_MARGIN - frame.top})` });
@@ -14,7 +17,7 @@ function pictureOf(node, title, caption) {
   restore();
   const width = Math.ceil(frame.width) + 2 * PICTURE_MARGIN, below = Math.ceil(frame.height) + 2 * PICTURE_MARGIN;
   const style = getComputedStyle(node);
-  pen.font = `12px ${style.fontFamily}`;
+  pen().font = `12px ${style.fontFamily}`;
   const foot = svg("g", { "font-size": 12, "font-family": style.fontFamily, ...paint(style.color), opacity: 0.8 });
   brokenLines(caption, frame.width * 0.85).forEach((text, index) => {
     const line = svg("text", { x: PICTURE_MARGIN, y: below + (index + 0.6) * CAPTION_LINE });
@@ -30,7 +33,7 @@ function pictureOf(node, title, caption) {
   return { text: new XMLSerializer().serializeToString(picture), width, height };
 }
 
-async function pngOf({ text, width, height }) {
+export async function pngOf({ text, width, height }) {
   const image = new Image();
   image.src = "data:image/svg+xml;charset=utf-8," + encodeURIComponent(text);
   await image.decode();
@@ -49,7 +52,7 @@ function brokenLines(texts, room) {
   const lines = [];
   for (const text of texts) {
     const longer = lines.length ? `${lines[lines.length - 1]} · ${text}` : text;
-    if (lines.length && pen.measureText(longer).width <= room) lines[lines.length - 1] = longer;
+    if (lines.length && pen().measureText(longer).width <= room) lines[lines.length - 1] = longer;
     else lines.push(text);
   }
   return lines;
@@ -170,10 +173,12 @@ function drawGradient(area, gradient, layer) {
     svg("path", { d: lines.join(""), "clip-path": `url(#${id})`, fill: "none", stroke: stripe.fill, "stroke-width": 3, ...(stripe["fill-opacity"] ? { "stroke-opacity": stripe["fill-opacity"] } : {}) }));
 }
 
-const pen = make("canvas").getContext("2d");
+let canvas2d = null;
+// What measures texts in a font, made at the first use.
+const pen = () => (canvas2d ??= make("canvas").getContext("2d"));
 
 function fontOf(style) {
-  pen.font = `${style.fontStyle} ${style.fontWeight} ${style.fontSize} ${style.fontFamily}`;
+  pen().font = `${style.fontStyle} ${style.fontWeight} ${style.fontSize} ${style.fontFamily}`;
   return { "font-family": style.fontFamily, "font-size": parseFloat(style.fontSize), "font-weight": style.fontWeight, ...(style.fontStyle === "normal" ? {} : { "font-style": style.fontStyle }) };
 }
 
@@ -208,7 +213,7 @@ function drawText(node, style, layer, decoration) {
 // A line of text from x on, its middle at a height; `width` holds it to the place it has here, whatever the font there.
 function textAt(text, x, middle, style, decoration = "none", width = null) {
   const font = fontOf(style);
-  const { fontBoundingBoxAscent: ascent, fontBoundingBoxDescent: descent } = pen.measureText("x");
+  const { fontBoundingBoxAscent: ascent, fontBoundingBoxDescent: descent } = pen().measureText("x");
   const node = svg("text", { x, y: middle + (ascent - descent) / 2, ...font, ...paint(style.color), "xml:space": "preserve",
     ...(decoration === "none" ? {} : { "text-decoration": decoration }),
     ...(width && text.length > 1 ? { textLength: width, lengthAdjust: "spacingAndGlyphs" } : {}) });
@@ -228,7 +233,7 @@ function drawPseudo(node, name, layer) {
   if (group !== layer) layer.append(group);
   if (style.position !== "absolute") {
     fontOf(style);
-    const { width } = pen.measureText(text);
+    const { width } = pen().measureText(text);
     const inside = name === "::before" ? outer.left + parseFloat(own.paddingLeft) : outer.right - parseFloat(own.paddingRight) - width;
     if (text) group.append(textAt(text, inside, outer.top + outer.height / 2, style));
     return;
@@ -239,7 +244,7 @@ function drawPseudo(node, name, layer) {
   drawBox(box, style, group);
   if (!text) return;
   fontOf(style);
-  const { width } = pen.measureText(text);
+  const { width } = pen().measureText(text);
   const centred = style.textAlign === "center" || /grid|flex/.test(style.display);
   group.append(textAt(text, centred ? box.left + (box.width - width) / 2 : box.left, box.top + box.height / 2, style));
 }

@@ -1,0 +1,109 @@
+"""This engine beside transformers' own decoding, in one process, interleaved prompt by prompt.
+
+On a CPU this engine runs packed weights (engine/models/packed.py) unless a dtype is named; transformers' rows run its own float32
+modules of the same weights. rows: what is run; lines: what is shown of it; synthetic: forward times of random weights.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from explorer.bench.lines import drafts_that_differ, kind_table, line, notes, table
+from explorer.bench.measured import PLAIN
+from explorer.bench.pacer_rows import adaptive_rows, read_row
+from explorer.bench.rows import (
+    choose,
+    is_chosen,
+    measure,
+    our_rows,
+    ours,
+    runnable,
+    say,
+    their_names,
+    their_rows,
+)
+from explorer.config import DecodeConfig
+from explorer.engine.load_pair import load_pair
+from explorer.engine.models.model import LanguageModel
+from explorer.engine.models.registry import default_pair
+from explorer.engine.pair import Pair
+from explorer.errors import UserError
+from explorer.files import write_whole
+from explorer.prompts import PromptItem
+
+
+def main(args: argparse.Namespace, items: Sequence[PromptItem]) -> int:
+    """Measure on these prompts, print a Markdown table on stdout and progress on stderr."""
+    lengths = args.draft_length or [DecodeConfig().draft_length]
+    base = DecodeConfig(max_new_tokens=args.max_new_tokens)
+    for text in args.row:
+        read_row(text, base, {})  # refused before anything is loaded
+    name = args.pair or default_pair(args.device)
+    pair = load_pair(name, args.device, args.dtype, progress=say)
+    resident = _resident_bytes()
+    if args.pacer_layer:
+        pair = pair.with_pacer_layer(args.pacer_layer)
+    prompts = [list(pair.encode(item.prompt).ids) for item in items]
+    rows = our_rows(pair, base, lengths)
+    rows |= {row: ours(pair, config) for row, config in adaptive_rows(pair, base, pair.cards, args.row).items()}
+    known = [*rows, *their_names(lengths)]
+    for text in args.rows or ():
+        if not any(text in row for row in known):
+            raise UserError("bench.no_such_row", text=repr(text), known="; ".join(known))
+    chosen = choose(rows, [*args.rows, *args.row] if args.rows else None)
+    forms = _forms(pair)
+    if any(is_chosen(row, args.rows) for row in their_names(lengths)):
+        reference = pair if isinstance(pair.target, LanguageModel) else load_pair(name, args.device, "float32")
+        forms |= _forms(reference)
+        chosen |= choose(their_rows(reference, base, lengths), args.rows)
+
+    chosen, left_out = runnable(chosen, prompts[0])
+    passes = measure(chosen, prompts, args.passes)
+    kinds = [item.kind for item in items]
+    lines = [line(row, [one[row] for one in passes], [one[PLAIN] for one in passes], kinds) for row in passes[0]]
+
+    provenance = pair.provenance()
+    print(table(lines), kind_table(lines), *notes(lines), *left_out, sep="\n\n")
+    print(
+        f"\nMeasured: {provenance.pair}, {len(prompts)} prompts of {args.prompts.name}, {base.max_new_tokens} tokens, "
+        f"{args.passes} passes, target {provenance.dtype['target']}, draft {provenance.dtype['draft']}, "
+        f"{provenance.device}, {provenance.date[:10]}. Weights: "
+        + ", ".join(f"{form} {size / 1e6:.0f} MB" for form, size in forms.items())
+        + f" (counted); this process held {resident / 1e6:.0f} MB after loading the pair."
+    )
+    drafts = [drafts_that_differ(passes[-1], length) for length in lengths]
+    if any(compared for _, compared in drafts):
+        print(
+            "Drafts with and without prompt lookup, after the same text: "
+            + ", ".join(f"{n} of {of} differ at K = {k}" for (n, of), k in zip(drafts, lengths))
+            + "."
+        )
+    if args.out:
+        record = {
+            "provenance": asdict(provenance),
+            "config": asdict(base),
+            "draft_lengths": lengths,
+            "memory": {"weights": forms, "resident": resident},
+            "lines": [asdict(one) for one in lines],
+        }
+        write_whole(args.out, json.dumps(record, indent=1))
+    return 0
+
+
+def _forms(pair: Pair) -> dict[str, int]:
+    """Bytes of weights by model and form."""
+    models = {"target": pair.target, "draft": pair.draft} | ({"head": pair.head} if pair.head else {})
+    return {f"{side} {model.dtype_name}": model.weight_bytes for side, model in models.items()}
+
+
+def _resident_bytes() -> int:
+    """Memory this process holds now; 0 where the system does not say."""
+    try:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        return 0
