@@ -1,9 +1,8 @@
 """A Llama-shaped decoder laid out for a CPU: projections fused and packed once, a static KV buffer, one page of forward.
 
-Two forms. `float32`: oneDNN's packed weights; a row's result depends on how many rows are fed with it by rounding alone, so it
-serves as a target. `quantized`: 8-bit weights and activations, or where the weights come from a 4-bit file those very 4
-bits; a third of the time and good enough to draft with, never to verify. Models of other shapes run on transformers' own
-modules (model.py), which also remain the oracle this module is tested against.
+The linear layers are float32, int8 or int4 (linears.py). In int8 and int4 a row has the same bits whatever is fed with it, so a
+target in these forms is exact to the bit; in float32 rounding depends on the number of rows. Models of other shapes run on
+transformers' own modules (model.py), which also remain the oracle this module is tested against.
 """
 
 from __future__ import annotations

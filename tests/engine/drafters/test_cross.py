@@ -245,7 +245,7 @@ def test_a_stop_id_of_the_draft_is_one_of_the_targets(crossed, monkeypatch):
 
 @pytest.mark.parametrize("length", ["confidence", "entropy", "heuristic"])
 def test_length_policies_steer_it(length, crossed, record, plain_greedy_ids):
-    pair = crossed(target_form="float32")
+    pair = crossed(packed=True)
     trace = record(pair, ids_of(pair), dataclasses.replace(EXACT, length=length, threshold=0.3))
     assert list(trace.output_ids) == plain_greedy_ids(pair, ids_of(pair), 28)
     assert trace.provenance.cross_tokenizer
