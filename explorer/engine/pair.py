@@ -14,7 +14,7 @@ import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
 from explorer.config import DecodeConfig
-from explorer.conflicts import JUDGED_RULES, Offers
+from explorer.conflicts import JUDGED_RULES, MODEL_DRAFTERS, Offers
 from explorer.engine.drafters.eagle import Eagle3Head
 from explorer.engine.drafters.features import FeatureModel
 from explorer.engine.drafters.lengths import BlockScorer
@@ -26,9 +26,11 @@ from explorer.engine.models.fingerprint import fingerprint
 from explorer.engine.models.linears import Form, draft_form
 from explorer.engine.models.model import Context, LanguageModel
 from explorer.engine.models.packed import PackedContext, PackedModel, supports
+from explorer.engine.models.rereading import RereadingModel, rereads
 from explorer.engine.models.vocabulary import Vocabulary
 from explorer.engine.verification.judge_head import JudgeHead, JudgeHeadError, read_judge_head
 from explorer.errors import UserError
+from explorer.messages import Message
 from explorer.prompts import PromptError, check_prompt_text
 from explorer.trace import ChatTurn, Prompt, Provenance
 
@@ -191,13 +193,16 @@ class Pair:
         the final ones of each feed. Raises UnsupportedModel for final states of some families."""
         return self.target.open(states, taps=self.head.taps) if features else self.target.open(states)
 
-    @property
-    def context_limit(self) -> int | None:
-        """The longest sequence both models were made for, in tokens; None where neither says. A draft with a vocabulary of its
-        own counts other tokens, and stops drafting where its own context ends."""
-        models = (self.target,) if self.draft_side else (self.target, self.draft)
-        limits = [m.context_limit for m in models if m.context_limit is not None]
-        return min(limits, default=None)
+    def context(self, config: DecodeConfig) -> tuple[int, Message] | None:
+        """The longest sequence that a run under `config` may reach, in tokens, and what to call the model that sets the limit; None
+        where no model says. A draft that does not work sets none, and one with a vocabulary of its own counts other tokens, and
+        stops drafting where its own context ends.
+        """
+        working = {"target": self.target}
+        if config.drafts and config.drafter in MODEL_DRAFTERS and not self.draft_side:
+            working["draft"] = self.draft
+        limits = [(m.context_limit, Message(f"side.{side}")) for side, m in working.items() if m.context_limit]
+        return min(limits, key=lambda limit: limit[0], default=None)
 
     def encode(self, text: str, raw: bool = False) -> Prompt:
         """The prompt both models are fed: through the target's chat template, or as it is (raw, or no template).
@@ -220,9 +225,15 @@ class Pair:
             raise PromptError("prompt.empty")
         if not all(0 <= token < self.vocab_size for token in prompt_ids):
             raise PromptError("prompt.ids", largest=self.vocab_size - 1)
-        limit = self.context_limit
-        if limit is not None and len(prompt_ids) + config.max_new_tokens > limit:
-            raise PromptError("prompt.too_long", tokens=len(prompt_ids), budget=config.max_new_tokens, limit=limit)
+        context = self.context(config)
+        if context and len(prompt_ids) + config.max_new_tokens > context[0]:
+            raise PromptError(
+                "prompt.too_long",
+                tokens=len(prompt_ids),
+                budget=config.max_new_tokens,
+                limit=context[0],
+                side=context[1],
+            )
 
     def provenance(self) -> Provenance:
         """What runs here and now."""
@@ -246,14 +257,14 @@ def lay_out(model: PreTrainedModel, vocab_size: int, form: Form | None) -> Langu
     """A model in the packed form where its shape allows, else as it is."""
     if form and supports(model.config, form):
         return PackedModel(model, vocab_size, form)
-    return LanguageModel(model, vocab_size)
+    return RereadingModel(model, vocab_size) if rereads(model) else LanguageModel(model, vocab_size)
 
 
 def stop_ids_of(target: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> frozenset[int]:
     """Every id that ends a text: the target's generation settings, its config and the tokenizer may each name some."""
     named = [
         getattr(target.generation_config, "eos_token_id", None),
-        target.config.eos_token_id,
+        target.config.get_text_config().eos_token_id,
         tokenizer.eos_token_id,
     ]
     ids = [i for value in named for i in (value if isinstance(value, (list, tuple)) else [value])]

@@ -6,7 +6,7 @@ MESSAGES = {
     # Prompts
     "prompt.empty": "the prompt is empty: type at least one word",
     "prompt.ids": "prompt ids must lie in the vocabulary, 0 to {largest}",
-    "prompt.too_long": "the prompt has {tokens} tokens and the budget is {budget}, together more than the context of {limit}: shorten the prompt or lower the budget",
+    "prompt.too_long": "the prompt has {tokens} tokens and the budget is {budget}, together more than {side}'s context of {limit}: shorten the prompt or lower the budget",
     "prompt.not_text": "the prompt is not valid UTF-8 text",
     "prompt.too_many_characters": "the prompt has {size:,} characters, this page takes at most {limit:,}: shorten it",
     # The installation
@@ -93,6 +93,10 @@ MESSAGES = {
     "pair.unknown": "unknown pair {pair}: choose one of {names}",
     "pair.name_too_long": "the name of a pair has at most {limit} characters",
     "pair.not_here": "not on this machine: {name}. Get it with `hf download`, or choose one of the list",
+    # Sides of a pair
+    "side.target": "the target",
+    "side.draft": "the draft",
+    "side.both": "the target and the draft",
     # Weights
     "weights.made_anew": "{reason}: delete that folder and try again, it is made anew",
     "weights.other_layers": "{folder} does not hold the layers its config.json describes",
@@ -131,9 +135,6 @@ MESSAGES = {
     "layer.sizes": "impossible sizes of a layer: {sizes}",
     "layer.numbers": "impossible eps or rope_theta of a layer: {eps}, {theta}",
     "layer.other_weights": "the PACER layer was trained for other weights of {side} ({pair}): its predictions may be off, the text is not affected under rule exact",
-    "layer.target": "the target",
-    "layer.draft": "the draft",
-    "layer.both": "the target and the draft",
     "layer.width": "{folder} was made for drafts of width {own}, this one has {wanted}",
     # EAGLE-3 heads
     "head.layout": "{folder} is not in the layout of the public EAGLE-3 heads: a flat config.json, midlayer.* weights",

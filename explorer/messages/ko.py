@@ -4,7 +4,7 @@ MESSAGES = {
     # Prompts
     "prompt.empty": "프롬프트가 비어 있습니다. 한 단어 이상 입력하세요",
     "prompt.ids": "프롬프트의 토큰은 어휘 안에 있어야 합니다(0~{largest})",
-    "prompt.too_long": "프롬프트 {tokens}토큰과 예산 {budget}토큰을 더하면 모델의 문맥 길이 {limit}토큰을 넘습니다. 프롬프트를 줄이거나 예산을 낮추세요",
+    "prompt.too_long": "프롬프트 {tokens}토큰과 예산 {budget}토큰을 더하면 {side}의 문맥 길이 {limit}토큰을 넘습니다. 프롬프트를 줄이거나 예산을 낮추세요",
     "prompt.not_text": "프롬프트가 올바른 UTF-8 텍스트가 아닙니다",
     "prompt.too_many_characters": "프롬프트가 {size}자입니다. 이 페이지는 {limit}자까지 받습니다. 줄여 주세요",
     # The installation
@@ -123,6 +123,10 @@ MESSAGES = {
     "pair.unknown": "알 수 없는 모델 쌍 {pair}. 다음 중에서 고르세요: {names}",
     "pair.name_too_long": "모델 쌍의 이름은 최대 {limit}자입니다",
     "pair.not_here": "이 컴퓨터에 없음: {name}. `hf download`로 받거나 목록에서 고르세요",
+    # Sides of a pair
+    "side.target": "목표 모델",
+    "side.draft": "초안 모델",
+    "side.both": "목표 모델과 초안 모델",
     # Weights
     "weights.made_anew": "{reason}: 그 폴더를 삭제하고 다시 시도하면 새로 만듭니다",
     "weights.other_layers": "{folder}: config.json이 설명하는 층이 아닙니다",
@@ -161,9 +165,6 @@ MESSAGES = {
     "layer.sizes": "층의 크기가 잘못되었습니다: {sizes}",
     "layer.numbers": "층의 eps나 rope_theta가 잘못되었습니다: {eps}, {theta}",
     "layer.other_weights": "PACER 층은 다른 가중치로 학습했습니다({side}, {pair}). 예측이 어긋날 수 있지만 정확 규칙의 텍스트는 달라지지 않습니다",
-    "layer.target": "목표 모델",
-    "layer.draft": "초안 모델",
-    "layer.both": "목표 모델과 초안 모델",
     "layer.width": "{folder}: 너비 {own}의 초안 모델용입니다. 이 모델의 너비: {wanted}",
     # EAGLE-3 heads
     "head.layout": "{folder}: 공개된 EAGLE-3 헤드의 형식이 아닙니다(평평한 config.json, midlayer.* 가중치)",

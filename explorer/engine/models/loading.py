@@ -93,7 +93,7 @@ def read_model(folder: Path, where: Placement) -> PreTrainedModel:
         model = AutoModelForCausalLM.from_pretrained(
             folder,
             dtype=where.dtype,
-            attn_implementation="sdpa",
+            attn_implementation=None,  # transformers' own choice for the family, whatever the folder asks for
             trust_remote_code=False,
             use_safetensors=True,  # else a pickle is read where the index names no file
             device_map=where.device_map,
@@ -110,6 +110,4 @@ def _reading(folder: Path) -> Iterator[None]:
         if is_out_of_memory(error):
             raise
         reason = next((line.strip() for line in str(error).splitlines() if line.strip()), "no reason given")
-        raise WeightsError(
-            "weights.unreadable", folder=folder, error=type(error).__name__, reason=reason[:200]
-        ) from error
+        raise WeightsError("weights.unreadable", folder=folder, error=type(error).__name__, reason=reason) from error
