@@ -24,7 +24,7 @@ from explorer.engine.drafters.pacer.shipped import scorer_of
 from explorer.engine.models import fixed
 from explorer.engine.models.fingerprint import fingerprint
 from explorer.engine.models.linears import Form, draft_form
-from explorer.engine.models.model import Context, LanguageModel
+from explorer.engine.models.model import Context, LanguageModel, rows_of
 from explorer.engine.models.packed import PackedContext, PackedModel, supports
 from explorer.engine.models.rereading import RereadingModel, rereads
 from explorer.engine.models.vocabulary import Vocabulary
@@ -44,7 +44,8 @@ class DraftSide:
 
     def __init__(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast):
         self.tokenizer, self.vocabulary = tokenizer, Vocabulary(tokenizer)
-        self.stop_ids = stop_ids_of(model, tokenizer)
+        self.size = self.vocabulary.size_for(rows_of(model))
+        self.stop_ids = stop_ids_of(model, tokenizer, self.size)
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,11 +101,11 @@ class Pair:
         on fixed buffers (fixed.py), where its shape allows; None: on CUDA, where they become graphs. Raises UnsupportedModel.
         """
         vocabulary = Vocabulary(tokenizer)
-        size = len(vocabulary)
+        size = vocabulary.size_for(rows_of(target_model))
         target = lay_out(target_model, size, target_form)
         form = draft_form() if target_form else None
         draft_side = DraftSide(draft_model, draft_tokenizer) if draft_tokenizer else None
-        draft_size = len(draft_side.vocabulary) if draft_side else size
+        draft_size = draft_side.size if draft_side else size
         if fixed_draft is None:
             fixed_draft = draft_model.device.type == "cuda"
         if fixed_draft and not target_form and fixed.supports(draft_model):
@@ -118,7 +119,7 @@ class Pair:
             vocabulary=vocabulary,
             target=target,
             draft=draft,
-            stop_ids=stop_ids_of(target_model, tokenizer),
+            stop_ids=stop_ids_of(target_model, tokenizer, size),
             sources=sources or {"target": type(target_model).__name__, "draft": type(draft_model).__name__},
             fingerprints=fingerprints or {},
             draft_side=draft_side,
@@ -140,8 +141,8 @@ class Pair:
 
     @property
     def vocab_size(self) -> int:
-        """Tokens of the vocabulary that logits are cut to: one more than the tokenizer's largest id."""
-        return len(self.vocabulary)
+        """How many ids logits are cut to: one more than the tokenizer's largest id that the target has a row for."""
+        return self.target.vocab_size
 
     def with_judge_head(self, folder: Path) -> Self:
         """The same weights with the judge head of a folder, which records then name; raises JudgeHeadError."""
@@ -260,15 +261,15 @@ def lay_out(model: PreTrainedModel, vocab_size: int, form: Form | None) -> Langu
     return RereadingModel(model, vocab_size) if rereads(model) else LanguageModel(model, vocab_size)
 
 
-def stop_ids_of(target: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> frozenset[int]:
-    """Every id that ends a text: the target's generation settings, its config and the tokenizer may each name some."""
+def stop_ids_of(target: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, size: int) -> frozenset[int]:
+    """Every id below `size` that ends a text: the target's generation settings, its config and the tokenizer may each name some."""
     named = [
         getattr(target.generation_config, "eos_token_id", None),
         target.config.get_text_config().eos_token_id,
         tokenizer.eos_token_id,
     ]
     ids = [i for value in named for i in (value if isinstance(value, (list, tuple)) else [value])]
-    return frozenset(i for i in ids if i is not None and i >= 0)  # some configurations say -1 for none
+    return frozenset(i for i in ids if i is not None and 0 <= i < size)  # some configurations say -1 for none
 
 
 def check_same_vocabulary(target: PreTrainedTokenizerFast, draft: PreTrainedTokenizerFast) -> None:

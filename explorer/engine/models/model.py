@@ -18,10 +18,14 @@ class UnsupportedModel(UserError):
     """A model this engine cannot run honestly, for example one whose cache cannot be rolled back."""
 
 
+def rows_of(model: PreTrainedModel) -> int:
+    """How many ids a model can read and give."""
+    return min(len(table().weight) for table in (model.get_input_embeddings, model.get_output_embeddings))
+
+
 def check_rows(model: PreTrainedModel, vocab_size: int) -> None:
-    """Raise UnsupportedModel where the tokenizer has tokens that the model has no output row for."""
-    rows = model.get_output_embeddings().weight.shape[0]
-    if rows < vocab_size:
+    """Raise UnsupportedModel where the tokenizer has tokens that the model has no row for."""
+    if (rows := rows_of(model)) < vocab_size:
         raise UnsupportedModel("model.rows", rows=rows, tokens=vocab_size)
 
 

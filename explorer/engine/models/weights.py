@@ -170,8 +170,18 @@ def convert_gguf(gguf: Path, folder: Path) -> None:
             trust_remote_code=False,
         )
         tokenizer = AutoTokenizer.from_pretrained(gguf.parent, gguf_file=gguf.name, trust_remote_code=False)
+        model.generation_config.eos_token_id = end_ids(gguf) or None
         model.save_pretrained(folder)
         tokenizer.save_pretrained(folder)
+
+
+def end_ids(gguf: Path) -> list[int]:
+    """The ids a GGUF file names as the end of a text, of a turn or of a message: any of them ends an answer."""
+    from gguf import GGUFReader, Keys
+
+    fields = GGUFReader(gguf).fields
+    named = (Keys.Tokenizer.EOS_ID, Keys.Tokenizer.EOT_ID, Keys.Tokenizer.EOM_ID)
+    return sorted({int(fields[key].contents()) for key in named if key in fields})
 
 
 def _converted_folder(name: str, sha256: str) -> Path:

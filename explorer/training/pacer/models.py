@@ -51,7 +51,7 @@ def load_models(name: str, device: str | None, dtype: str | None) -> CollectingM
         "pair": public_name(known),
         "weights": {side: fingerprint(folder) for side, folder in folders.items()},
         "dtype": {"target": str(own.dtype).removeprefix("torch."), "draft": draft.dtype_name},
-        "stop_ids": sorted(stop_ids_of(target, tokenizer)),
+        "stop_ids": sorted(stop_ids_of(target, tokenizer, len(tokenizer))),
     }
     return CollectingModels(target, draft, shared, tokenizer, provenance)
 
