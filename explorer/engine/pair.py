@@ -23,6 +23,7 @@ from explorer.engine.drafters.pacer.card import load as load_layer
 from explorer.engine.drafters.pacer.shipped import scorer_of
 from explorer.engine.models import fixed
 from explorer.engine.models.fingerprint import fingerprint
+from explorer.engine.models.generation import ignored_settings, stop_ids_of
 from explorer.engine.models.linears import Form, draft_form
 from explorer.engine.models.model import Context, LanguageModel, rows_of
 from explorer.engine.models.packed import PackedContext, PackedModel, supports
@@ -65,6 +66,7 @@ class Pair:
     stop_ids: frozenset[int]
     sources: Mapping[str, str]
     fingerprints: Mapping[str, str]
+    ignored: tuple[str, ...] = ()  # generation settings of the target that no run follows
     draft_side: DraftSide | None = None  # of a draft with a vocabulary of its own
     head: FeatureModel | None = None  # of the target, for the drafter features
     drafts_for_itself: bool = False  # the draft is the target's own quantized copy, and one key-value cache serves both
@@ -122,6 +124,7 @@ class Pair:
             stop_ids=stop_ids_of(target_model, tokenizer, size),
             sources=sources or {"target": type(target_model).__name__, "draft": type(draft_model).__name__},
             fingerprints=fingerprints or {},
+            ignored=ignored_settings(target_model),
             draft_side=draft_side,
             head=FeatureModel(head, target_model, size, form) if head else None,
             drafts_for_itself=draft_model is target_model and packed_alike,
@@ -244,6 +247,7 @@ class Pair:
             draft=self.sources["draft"],
             head=self.sources.get("head"),
             cross_tokenizer=self.draft_side is not None,
+            ignored=self.ignored,
             weights=dict(self.fingerprints),
             dtype={"target": self.target.dtype_name, "draft": self.draft.dtype_name}
             | ({"head": self.head.dtype_name} if self.head else {}),
@@ -259,17 +263,6 @@ def lay_out(model: PreTrainedModel, vocab_size: int, form: Form | None) -> Langu
     if form and supports(model.config, form):
         return PackedModel(model, vocab_size, form)
     return RereadingModel(model, vocab_size) if rereads(model) else LanguageModel(model, vocab_size)
-
-
-def stop_ids_of(target: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, size: int) -> frozenset[int]:
-    """Every id below `size` that ends a text: the target's generation settings, its config and the tokenizer may each name some."""
-    named = [
-        getattr(target.generation_config, "eos_token_id", None),
-        target.config.get_text_config().eos_token_id,
-        tokenizer.eos_token_id,
-    ]
-    ids = [i for value in named for i in (value if isinstance(value, (list, tuple)) else [value])]
-    return frozenset(i for i in ids if i is not None and 0 <= i < size)  # some configurations say -1 for none
 
 
 def check_same_vocabulary(target: PreTrainedTokenizerFast, draft: PreTrainedTokenizerFast) -> None:

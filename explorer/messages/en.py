@@ -48,6 +48,7 @@ MESSAGES = {
     "note.decides_per_token": "Length policy {length} decides after every token, so the draft model never confirms several at once: the drafter works like the draft model alone.",
     "note.tree_unused": "Only the drafter features drafts trees: Tree nodes N is not used.",
     "note.top_one": "The target's likeliest token alone: topk with k = 1 equals the exact rule.",
+    "note.ignored": "ignored of the target's generation settings: {settings}.",
     "note.judged_never": "With 0 in a row no mismatch is ever accepted: judge equals the exact rule.",
     # What cannot go together (explorer/conflicts.py)
     "conflict.empty_window": "Window W must be at least 1 when the window includes the mismatch",

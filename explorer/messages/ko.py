@@ -78,6 +78,7 @@ MESSAGES = {
     "note.decides_per_token": "길이 정책 {length}: 토큰마다 판단하므로 초안 모델이 여러 토큰을 한꺼번에 확인할 수 없습니다. 초안 생성기는 초안 모델 하나일 때와 같이 움직입니다.",
     "note.tree_unused": "특징 기반 헤드만 트리를 만듭니다. 트리 노드 N은 쓰이지 않습니다.",
     "note.top_one": "목표 모델의 가장 유력한 토큰 하나뿐입니다. k = 1인 topk는 정확 규칙과 같습니다.",
+    "note.ignored": "목표 모델의 생성 설정 가운데 무시함: {settings}.",
     "note.judged_never": "연속 0개이면 어떤 불일치도 유지되지 않습니다. judge는 정확 규칙과 같습니다.",
     # What cannot go together (explorer/conflicts.py)
     "conflict.empty_window": "윈도우에 불일치를 포함하면 윈도우 W는 1 이상이어야 합니다",

@@ -10,11 +10,12 @@ from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
 from explorer.engine.models import loading
 from explorer.engine.models.fingerprint import fingerprint
+from explorer.engine.models.generation import stop_ids_of
 from explorer.engine.models.linears import draft_form
 from explorer.engine.models.model import LanguageModel
 from explorer.engine.models.packed import PackedModel
 from explorer.engine.models.registry import find_pair, folders_of, public_name
-from explorer.engine.pair import lay_out, stop_ids_of
+from explorer.engine.pair import lay_out
 from explorer.errors import UserError
 from explorer.training.common.drafts import read_draft
 
