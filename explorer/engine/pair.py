@@ -22,6 +22,7 @@ from explorer.engine.drafters.pacer.card import Card
 from explorer.engine.drafters.pacer.card import load as load_layer
 from explorer.engine.drafters.pacer.shipped import scorer_of
 from explorer.engine.models import fixed
+from explorer.engine.models.chat import as_chat_turn
 from explorer.engine.models.fingerprint import fingerprint
 from explorer.engine.models.generation import ignored_settings, stop_ids_of
 from explorer.engine.models.linears import Form, draft_form
@@ -211,17 +212,14 @@ class Pair:
     def encode(self, text: str, raw: bool = False) -> Prompt:
         """The prompt both models are fed: through the target's chat template, or as it is (raw, or no template).
 
-        Raises PromptError where there is no text, or bytes that are none.
+        Raises PromptError where there is no text, or bytes that are none, and where the template does not take it.
         """
         check_prompt_text(text)
         if raw or not self.tokenizer.chat_template:
             return Prompt(tuple(self.tokenizer(text).input_ids), text)
-        messages = (ChatTurn("user", text),)
-        rendered = self.tokenizer.apply_chat_template(
-            [{"role": m.role, "content": m.content} for m in messages], add_generation_prompt=True, tokenize=False
-        )
+        rendered = as_chat_turn(self.tokenizer, text, self.sources["target"])
         ids = self.tokenizer(rendered, add_special_tokens=False).input_ids
-        return Prompt(tuple(ids), rendered, messages)
+        return Prompt(tuple(ids), rendered, (ChatTurn("user", text),))
 
     def check_prompt(self, prompt_ids: Sequence[int], config: DecodeConfig) -> None:
         """Raise PromptError where prompt_ids cannot be decoded under `config`."""

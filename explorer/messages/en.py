@@ -9,6 +9,11 @@ MESSAGES = {
     "prompt.too_long": "the prompt has {tokens} tokens and the budget is {budget}, together more than {side}'s context of {limit}: shorten the prompt or lower the budget",
     "prompt.not_text": "the prompt is not valid UTF-8 text",
     "prompt.too_many_characters": "the prompt has {size:,} characters, this page takes at most {limit:,}: shorten it",
+    # Chat templates
+    "template.unusable": "the chat template of {model} cannot be used: {reason}. Choose the raw prompt (--raw-prompt) to send the text as it is",
+    "template.failed": "it fails ({error}: {reason})",
+    "template.drops_text": "it leaves out the text of the user",
+    "template.no_default": "there are {names}, and none is the default",
     # The installation
     "install.missing": "{package} is not installed for this Python: run `make run` once, then use .venv/bin/python, or `. .venv/bin/activate`",
     # Files of prompts

@@ -7,6 +7,11 @@ MESSAGES = {
     "prompt.too_long": "프롬프트 {tokens}토큰과 예산 {budget}토큰을 더하면 {side}의 문맥 길이 {limit}토큰을 넘습니다. 프롬프트를 줄이거나 예산을 낮추세요",
     "prompt.not_text": "프롬프트가 올바른 UTF-8 텍스트가 아닙니다",
     "prompt.too_many_characters": "프롬프트가 {size}자입니다. 이 페이지는 {limit}자까지 받습니다. 줄여 주세요",
+    # Chat templates
+    "template.unusable": "{model}의 대화 템플릿을 쓸 수 없습니다: {reason}. 원문 프롬프트(--raw-prompt)를 고르면 텍스트를 그대로 넣습니다",
+    "template.failed": "실행 중 오류({error}: {reason})",
+    "template.drops_text": "사용자의 텍스트가 빠집니다",
+    "template.no_default": "{names} 가운데 기본 템플릿이 없습니다",
     # The installation
     "install.missing": "이 Python에 설치되지 않은 패키지입니다: {package}. `make run`을 한 번 실행한 뒤 .venv/bin/python을 쓰거나 `. .venv/bin/activate`를 실행하세요",
     # Files of prompts
