@@ -9,13 +9,15 @@ from __future__ import annotations
 import argparse
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from explorer.bench.lines import drafts_that_differ, kind_table, line, notes, table
-from explorer.bench.measured import PLAIN
+from explorer.bench.forms import FORMS, Model
+from explorer.bench.lines import drafts_that_differ, kind_table, notes, pooled, table
+from explorer.bench.measured import PLAIN, fastest_name
 from explorer.bench.pacer_rows import adaptive_rows, read_row
+from explorer.bench.plain_rows import FastestForm, draft_alone, fastest_form
 from explorer.bench.rows import (
     choose,
     is_chosen,
@@ -49,14 +51,23 @@ def main(args: argparse.Namespace, items: Sequence[PromptItem]) -> int:
     if args.pacer_layer:
         pair = pair.with_pacer_layer(args.pacer_layer)
     prompts = [list(pair.encode(item.prompt).ids) for item in items]
+    alone, said = draft_alone(pair, base)
     rows = our_rows(pair, base, lengths)
+    rows = {PLAIN: rows[PLAIN]} | alone | rows
     rows |= {row: ours(pair, config) for row, config in adaptive_rows(pair, base, pair.cards, args.row).items()}
-    known = [*rows, *their_names(lengths)]
+    forms_rows = [fastest_name(form) for form in FORMS]
+    known = [*rows, *forms_rows, *their_names(lengths)]
     for text in args.rows or ():
         if not any(text in row for row in known):
             raise UserError("bench.no_such_row", text=repr(text), known="; ".join(known))
     chosen = choose(rows, [*args.rows, *args.row] if args.rows else None)
     forms = _forms(pair)
+    fastest = FastestForm()
+    if any(is_chosen(row, args.rows) for row in forms_rows):
+        say("timing the target's forms")
+        fastest = fastest_form(pair, base, lambda form: load_pair(name, args.device, form=form).target)
+        chosen = {PLAIN: chosen[PLAIN]} | fastest.rows | chosen
+        forms |= fastest.weights
     if any(is_chosen(row, args.rows) for row in their_names(lengths)):
         reference = pair if isinstance(pair.target, LanguageModel) else load_pair(name, args.device, "float32")
         forms |= _forms(reference)
