@@ -68,7 +68,7 @@ def main(args: argparse.Namespace, items: Sequence[PromptItem]) -> int:
     lines = [line(row, [one[row] for one in passes], [one[PLAIN] for one in passes], kinds) for row in passes[0]]
 
     provenance = pair.provenance()
-    print(table(lines), kind_table(lines), *notes(lines), *left_out, sep="\n\n")
+    print(table(lines), kind_table(lines), *notes(lines), *left_out, *map(str, provenance.notes), sep="\n\n")
     print(
         f"\nMeasured: {provenance.pair}, {len(prompts)} prompts of {args.prompts.name}, {base.max_new_tokens} tokens, "
         f"{args.passes} passes, target {provenance.dtype['target']}, draft {provenance.dtype['draft']}, "

@@ -74,7 +74,7 @@ def main(args: argparse.Namespace) -> int:
         config = with_choice(config, pair.cards, vars(args))
         if (card := card_for(pair.cards, config.rule)) and (warning := card.warning(pair.fingerprints)):
             say(f"warning: {warning}")
-    for note in config.notes:
+    for note in (*config.notes, *pair.provenance().notes):
         say(f"note: {as_options(str(note))}")
     recorder = Recorder(pair, prompt, config)
     styles = terminal.styles_for(sys.stdout, os.environ)

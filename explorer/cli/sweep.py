@@ -109,7 +109,7 @@ def main(args: argparse.Namespace) -> int:
             if args.pacer_layer:
                 pair = pair.with_pacer_layer(args.pacer_layer)
             points = sweep_points(with_choice(base, pair.cards, vars(args)), *grid)
-        for note in dict.fromkeys(note for point in points for note in point.notes):
+        for note in dict.fromkeys([*(note for point in points for note in point.notes), *pair.provenance().notes]):
             processes.say(f"note: {as_options(str(note))}")
         todo = tasks(pair, items, points)
         own = todo[processes.rank :: processes.count]

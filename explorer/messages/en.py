@@ -6,9 +6,14 @@ MESSAGES = {
     # Prompts
     "prompt.empty": "the prompt is empty: type at least one word",
     "prompt.ids": "prompt ids must lie in the vocabulary, 0 to {largest}",
-    "prompt.too_long": "the prompt has {tokens} tokens and the budget is {budget}, together more than the context of {limit}: shorten the prompt or lower the budget",
+    "prompt.too_long": "the prompt has {tokens} tokens and the budget is {budget}, together more than {side}'s context of {limit}: shorten the prompt or lower the budget",
     "prompt.not_text": "the prompt is not valid UTF-8 text",
     "prompt.too_many_characters": "the prompt has {size:,} characters, this page takes at most {limit:,}: shorten it",
+    # Chat templates
+    "template.unusable": "the chat template of {model} cannot be used: {reason}. Choose the raw prompt (--raw-prompt) to send the text as it is",
+    "template.failed": "it fails ({error}: {reason})",
+    "template.drops_text": "it leaves out the text of the user",
+    "template.no_default": "there are {names}, and none is the default",
     # The installation
     "install.missing": "{package} is not installed for this Python: run `make run` once, then use .venv/bin/python, or `. .venv/bin/activate`",
     # Files of prompts
@@ -48,6 +53,7 @@ MESSAGES = {
     "note.decides_per_token": "Length policy {length} decides after every token, so the draft model never confirms several at once: the drafter works like the draft model alone.",
     "note.tree_unused": "Only the drafter features drafts trees: Tree nodes N is not used.",
     "note.top_one": "The target's likeliest token alone: topk with k = 1 equals the exact rule.",
+    "note.ignored": "ignored of the target's generation settings: {settings}.",
     "note.judged_never": "With 0 in a row no mismatch is ever accepted: judge equals the exact rule.",
     # What cannot go together (explorer/conflicts.py)
     "conflict.empty_window": "Window W must be at least 1 when the window includes the mismatch",
@@ -93,6 +99,10 @@ MESSAGES = {
     "pair.unknown": "unknown pair {pair}: choose one of {names}",
     "pair.name_too_long": "the name of a pair has at most {limit} characters",
     "pair.not_here": "not on this machine: {name}. Get it with `hf download`, or choose one of the list",
+    # Sides of a pair
+    "side.target": "the target",
+    "side.draft": "the draft",
+    "side.both": "the target and the draft",
     # Weights
     "weights.made_anew": "{reason}: delete that folder and try again, it is made anew",
     "weights.other_layers": "{folder} does not hold the layers its config.json describes",
@@ -131,9 +141,6 @@ MESSAGES = {
     "layer.sizes": "impossible sizes of a layer: {sizes}",
     "layer.numbers": "impossible eps or rope_theta of a layer: {eps}, {theta}",
     "layer.other_weights": "the PACER layer was trained for other weights of {side} ({pair}): its predictions may be off, the text is not affected under rule exact",
-    "layer.target": "the target",
-    "layer.draft": "the draft",
-    "layer.both": "the target and the draft",
     "layer.width": "{folder} was made for drafts of width {own}, this one has {wanted}",
     # EAGLE-3 heads
     "head.layout": "{folder} is not in the layout of the public EAGLE-3 heads: a flat config.json, midlayer.* weights",

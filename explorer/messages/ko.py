@@ -4,9 +4,14 @@ MESSAGES = {
     # Prompts
     "prompt.empty": "프롬프트가 비어 있습니다. 한 단어 이상 입력하세요",
     "prompt.ids": "프롬프트의 토큰은 어휘 안에 있어야 합니다(0~{largest})",
-    "prompt.too_long": "프롬프트 {tokens}토큰과 예산 {budget}토큰을 더하면 모델의 문맥 길이 {limit}토큰을 넘습니다. 프롬프트를 줄이거나 예산을 낮추세요",
+    "prompt.too_long": "프롬프트 {tokens}토큰과 예산 {budget}토큰을 더하면 {side}의 문맥 길이 {limit}토큰을 넘습니다. 프롬프트를 줄이거나 예산을 낮추세요",
     "prompt.not_text": "프롬프트가 올바른 UTF-8 텍스트가 아닙니다",
     "prompt.too_many_characters": "프롬프트가 {size}자입니다. 이 페이지는 {limit}자까지 받습니다. 줄여 주세요",
+    # Chat templates
+    "template.unusable": "{model}의 대화 템플릿을 쓸 수 없습니다: {reason}. 원문 프롬프트(--raw-prompt)를 고르면 텍스트를 그대로 넣습니다",
+    "template.failed": "실행 중 오류({error}: {reason})",
+    "template.drops_text": "사용자의 텍스트가 빠집니다",
+    "template.no_default": "{names} 가운데 기본 템플릿이 없습니다",
     # The installation
     "install.missing": "이 Python에 설치되지 않은 패키지입니다: {package}. `make run`을 한 번 실행한 뒤 .venv/bin/python을 쓰거나 `. .venv/bin/activate`를 실행하세요",
     # Files of prompts
@@ -78,6 +83,7 @@ MESSAGES = {
     "note.decides_per_token": "길이 정책 {length}: 토큰마다 판단하므로 초안 모델이 여러 토큰을 한꺼번에 확인할 수 없습니다. 초안 생성기는 초안 모델 하나일 때와 같이 움직입니다.",
     "note.tree_unused": "특징 기반 헤드만 트리를 만듭니다. 트리 노드 N은 쓰이지 않습니다.",
     "note.top_one": "목표 모델의 가장 유력한 토큰 하나뿐입니다. k = 1인 topk는 정확 규칙과 같습니다.",
+    "note.ignored": "목표 모델의 생성 설정 가운데 무시함: {settings}.",
     "note.judged_never": "연속 0개이면 어떤 불일치도 유지되지 않습니다. judge는 정확 규칙과 같습니다.",
     # What cannot go together (explorer/conflicts.py)
     "conflict.empty_window": "윈도우에 불일치를 포함하면 윈도우 W는 1 이상이어야 합니다",
@@ -123,6 +129,10 @@ MESSAGES = {
     "pair.unknown": "알 수 없는 모델 쌍 {pair}. 다음 중에서 고르세요: {names}",
     "pair.name_too_long": "모델 쌍의 이름은 최대 {limit}자입니다",
     "pair.not_here": "이 컴퓨터에 없음: {name}. `hf download`로 받거나 목록에서 고르세요",
+    # Sides of a pair
+    "side.target": "목표 모델",
+    "side.draft": "초안 모델",
+    "side.both": "목표 모델과 초안 모델",
     # Weights
     "weights.made_anew": "{reason}: 그 폴더를 삭제하고 다시 시도하면 새로 만듭니다",
     "weights.other_layers": "{folder}: config.json이 설명하는 층이 아닙니다",
@@ -161,9 +171,6 @@ MESSAGES = {
     "layer.sizes": "층의 크기가 잘못되었습니다: {sizes}",
     "layer.numbers": "층의 eps나 rope_theta가 잘못되었습니다: {eps}, {theta}",
     "layer.other_weights": "PACER 층은 다른 가중치로 학습했습니다({side}, {pair}). 예측이 어긋날 수 있지만 정확 규칙의 텍스트는 달라지지 않습니다",
-    "layer.target": "목표 모델",
-    "layer.draft": "초안 모델",
-    "layer.both": "목표 모델과 초안 모델",
     "layer.width": "{folder}: 너비 {own}의 초안 모델용입니다. 이 모델의 너비: {wanted}",
     # EAGLE-3 heads
     "head.layout": "{folder}: 공개된 EAGLE-3 헤드의 형식이 아닙니다(평평한 config.json, midlayer.* 가중치)",

@@ -86,9 +86,17 @@ def test_padding_of_the_tables_is_no_difference(make_model, tokenizer):
 def test_the_context_is_the_shorter_of_both(make_model, tokenizer):
     """A draft with a shorter context than the target would read positions it has never seen."""
     pair = Pair.of("p", make_model("llama", 0), make_model("llama", 1, max_position_embeddings=64), tokenizer)
-    assert pair.context_limit == 64
-    with pytest.raises(PromptError, match="context of 64"):
+    with pytest.raises(PromptError, match="the draft's context of 64"):
         next(decode(pair, [1] * 60, DecodeConfig(max_new_tokens=5)))
+    with pytest.raises(PromptError, match="the target's context of 256"):
+        next(decode(pair, [1] * 255, DecodeConfig(max_new_tokens=5, rule="autoregressive")))
+
+
+@pytest.mark.parametrize("settings", [{"rule": "autoregressive"}, {"rule": "exact", "drafter": "lookup"}])
+def test_a_draft_that_does_not_work_limits_nothing(settings, make_model, tokenizer):
+    pair = Pair.of("p", make_model("llama", 0), make_model("llama", 1, max_position_embeddings=64), tokenizer)
+    rounds = list(decode(pair, [1] * 60, DecodeConfig(max_new_tokens=5, **settings)))
+    assert sum(len(round_.emitted) for round_ in rounds) == 5
 
 
 # Prompts -------------------------------------------------------------------------------------------------------------

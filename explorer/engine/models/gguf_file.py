@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from gguf import GGMLQuantizationType, GGUFReader, ReaderTensor
+from gguf import GGMLQuantizationType, GGUFReader, Keys, ReaderTensor
 from gguf.quants import Q4_K
 from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
 
@@ -45,6 +45,7 @@ def convert_gguf(gguf: Path, folder: Path) -> None:
             trust_remote_code=False,
         )
         tokenizer = AutoTokenizer.from_pretrained(gguf.parent, gguf_file=gguf.name, trust_remote_code=False)
+        model.generation_config.eos_token_id = end_ids(reader) or None
         model.save_pretrained(folder)
         tokenizer.save_pretrained(folder)
     if model.config.model_type in ("llama", "qwen2"):
@@ -52,6 +53,12 @@ def convert_gguf(gguf: Path, folder: Path) -> None:
         turned = heads if model.config.model_type == "llama" else {}
         if grids := grids_of(reader, turned):
             write_grids(grids, folder)
+
+
+def end_ids(reader: GGUFReader) -> list[int]:
+    """The ids a file names as the end of a text, of a turn or of a message: any of them ends an answer."""
+    named = (Keys.Tokenizer.EOS_ID, Keys.Tokenizer.EOT_ID, Keys.Tokenizer.EOM_ID)
+    return sorted({int(reader.fields[key].contents()) for key in named if key in reader.fields})
 
 
 def grids_of(reader: GGUFReader, turned: dict[str, int]) -> dict[str, Grid]:

@@ -74,7 +74,7 @@ def read_model(folder: Path, where: Placement) -> PreTrainedModel:
         model = AutoModelForCausalLM.from_pretrained(
             folder,
             dtype=where.dtype,
-            attn_implementation="sdpa",
+            attn_implementation=None,  # transformers' own choice for the family, whatever the folder asks for
             trust_remote_code=False,
             use_safetensors=True,  # else a pickle is read where the index names no file
             device_map=where.device_map,

@@ -33,8 +33,14 @@ class Vocabulary(Mapping[int, bytes]):
         return self._known[token]
 
     def __len__(self) -> int:
-        """One more than the largest id: what logits are cut to."""
+        """One more than the largest id."""
         return self._size
+
+    def size_for(self, rows: int) -> int:
+        """How many ids the logits of a model of so many rows are cut to: all of them, or its rows where only added tokens lie beyond,
+        which it can then never give. Tokenizers add some that their model was never made for."""
+        beyond = range(rows, self._size)
+        return rows if beyond and all(token in self._added for token in beyond) else self._size
 
     def __iter__(self) -> Iterator[int]:
         return iter(range(self._size))

@@ -11,10 +11,11 @@ from transformers import PreTrainedModel, PreTrainedTokenizerFast
 from explorer.engine.models import loading
 from explorer.engine.models.checkpoint import Checkpoint
 from explorer.engine.models.fingerprint import fingerprint
+from explorer.engine.models.generation import stop_ids_of
 from explorer.engine.models.model import LanguageModel
 from explorer.engine.models.packed import PackedModel
 from explorer.engine.models.registry import find_pair, folders_of, public_name
-from explorer.engine.pair import lay_out_draft, stop_ids_of
+from explorer.engine.pair import lay_out_draft
 from explorer.errors import UserError
 from explorer.training.common.drafts import read_draft
 
@@ -51,7 +52,7 @@ def load_models(name: str, device: str | None, dtype: str | None) -> CollectingM
         "pair": public_name(known),
         "weights": {side: fingerprint(folder) for side, folder in folders.items()},
         "dtype": {"target": str(own.dtype).removeprefix("torch."), "draft": draft.dtype_name},
-        "stop_ids": sorted(stop_ids_of(target, tokenizer)),
+        "stop_ids": sorted(stop_ids_of(target, tokenizer, len(tokenizer))),
     }
     return CollectingModels(target, draft, shared, tokenizer, provenance)
 

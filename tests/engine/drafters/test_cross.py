@@ -76,7 +76,8 @@ TOKENIZERS = {"bytes": other_tokenizer, "pieces": sentencepiece_like}
 
 
 def side(tokenizer) -> TextSide:
-    return TextSide(tokenizer, Vocabulary(tokenizer))
+    vocabulary = Vocabulary(tokenizer)
+    return TextSide(tokenizer, vocabulary, len(vocabulary))
 
 
 @pytest.fixture(scope="module")

@@ -69,6 +69,7 @@ VIEW: dict[str, Any] = {
     "measure": {"normalized": "normalized entropy", "top3": "top-3 entropy, nats"},
     "budget": "at most {tokens} tokens",
     "dtypes": "target {target}, draft {draft}",
+    "ignored": "ignored: {settings}",
     "maps": "Theta and W",
     "maps_lead": "Theta across, W down. Text, log-probabilities and answers are measured; speeds are modelled from the rounds of this sweep, prefill apart.",
     "lengths": "Draft length of the maps",

@@ -69,6 +69,7 @@ VIEW: dict[str, Any] = {
     "measure": {"normalized": "정규화 엔트로피", "top3": "상위 3개 엔트로피, nat"},
     "budget": "최대 {tokens}토큰",
     "dtypes": "목표 {target}, 초안 {draft}",
+    "ignored": "무시함: {settings}",
     "maps": "θ와 W",
     "maps_lead": "가로는 θ, 세로는 W. 텍스트, 로그 확률, 정답은 측정값이고, 속도는 이 스윕의 라운드로 모델링한 값입니다(프리필 제외).",
     "lengths": "지도의 초안 길이",
