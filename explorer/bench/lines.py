@@ -39,7 +39,9 @@ class Line:
     slowest_pass: float
     fastest_pass: float
     times_plain: float  # median over passes of the ratio within a pass
-    times_fastest: float | None  # likewise, against the fastest plain row of the target in the table; None in older files
+    times_fastest: (
+        float | None
+    )  # likewise, against the fastest plain row of the target in the table; None in older files
     tau: float | None  # None where no target is in the loop
     same_ids: int  # prompts whose ids equal plain greedy's
     prompts: int
@@ -133,10 +135,15 @@ COLUMNS: dict[str, Callable[[Line], str]] = {
 
 
 def table(lines: Sequence[Line], columns: Sequence[str] = tuple(name for name in COLUMNS if name != "tokens/s")) -> str:
-    """The lines as a Markdown table; columns: their heads, of COLUMNS. `x fastest` is left out where it says what `x plain` does."""
-    if all(one.times_fastest in (None, one.times_plain) for one in lines):
-        columns = [column for column in columns if column != "x fastest"]
+    """The lines as a Markdown table; columns: their heads, of COLUMNS, as far as they tell anything."""
+    columns = telling(columns, lines)
     return markdown_table(columns, [[COLUMNS[column](one) for column in columns] for one in lines])
+
+
+def telling(columns: Sequence[str], lines: Sequence[Line]) -> list[str]:
+    """These columns without `x fastest` where it says what `x plain` does: plain greedy is the fastest plain row."""
+    repeats = all(one.times_fastest in (None, one.times_plain) for one in lines)
+    return [column for column in columns if not (repeats and column == "x fastest")]
 
 
 def _phases(seconds: Seconds | None) -> str:
@@ -155,13 +162,13 @@ def _cell(value: float | None, form: str) -> str:
 
 
 def payoff(lines: Sequence[Line]) -> Message | None:
-    """Whether the fastest exact row beats the fastest plain decoding of the target; None where no exact row was run."""
-    exact = [one for one in lines if is_exact(one.row)]
-    if not exact:
+    """Whether the fastest exact row beats the fastest plain row of the target; None where either was not run, and in files
+    from before targets had forms."""
+    exact = [one for one in lines if is_exact(one.row) and one.times_fastest is not None]
+    plains = [one for one in lines if is_plain(one.row)]
+    if not exact or not plains:
         return None
-    best, plain = (
-        max(rows, key=lambda one: one.tokens_per_second) for rows in (exact, [one for one in lines if is_plain(one.row)])
-    )
+    best, plain = (max(rows, key=lambda one: one.tokens_per_second) for rows in (exact, plains))
     pays = best.tokens_per_second > plain.tokens_per_second
     values = {
         "exact": best.row,
@@ -176,7 +183,7 @@ def notes(lines: list[Line]) -> list[str]:
     """What the table has no column for: what `x fastest` is against and whether speculation pays, shares of phrases and what
     they may hide, of trees, PEARL's modelled speed."""
     told = [
-        f"x fastest is against {one.row}, the fastest plain decoding of this target here."
+        f"x fastest is against {one.row}, the fastest plain row of the target here."
         for one in lines
         if is_plain(one.row) and one.times_fastest == 1 != one.times_plain
     ]
