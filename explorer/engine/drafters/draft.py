@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -10,7 +11,8 @@ import torch
 
 from explorer.engine.models.model import Context
 from explorer.engine.models.packed import PackedContext
-from explorer.engine.sampling import Sampler
+from explorer.engine.sampling import NotNumbers, Sampler
+from explorer.messages import Message
 from explorer.trace import Source
 
 # Scores of the block just drafted, from the hidden state [m, d] that produced each of its tokens and its probability [m]: [m].
@@ -51,8 +53,12 @@ class Draft:
         return rest
 
     def add(self, token: int, prob: float | None, source: Source, stop_ids: frozenset[int]) -> None:
-        """Append one token, unless the draft has ended."""
+        """Append one token, unless the draft has ended; raises NotNumbers where its probability is none."""
         if not self.ended:
+            if prob is not None and math.isnan(prob):
+                raise NotNumbers(
+                    "model.not_numbers", side=Message("side.head" if source == "features" else "side.draft")
+                )
             self.ids.append(token)
             self.probs.append(prob)
             self.sources.append(source)
