@@ -9,7 +9,7 @@ from explorer.engine.drafters.eagle import is_head, read_head
 from explorer.engine.drafters.pacer import shipped
 from explorer.engine.models.fingerprint import fingerprint
 from explorer.engine.models.linears import Form
-from explorer.engine.models.loading import Placement, graft, placement, read_model, read_tokenizer
+from explorer.engine.models.loading import Placement, graft, placement, read_tokenizer, read_weights
 from explorer.engine.models.model import output_device
 from explorer.engine.models.registry import JUDGES, find_pair, folders_of, public_name, public_reference
 from explorer.engine.models.weights import Progress, RegistryModel, WeightsError
@@ -72,7 +72,7 @@ def load_folders(
     if grafted:  # the draft shares its target's tables, so such a target is never spread: it is small
         where = replace(where, device_map=None)
     tokenizer = read_tokenizer(folders["target"])
-    target = draft = read_model(folders["target"], where)
+    target = draft = read_weights(folders["target"], where)
     draft_tokenizer = None
     if grafted:
         draft = graft(target, folders["draft"])
@@ -82,7 +82,7 @@ def load_folders(
             check_same_vocabulary(tokenizer, draft_tokenizer)
             draft_tokenizer = None
         beside = replace(where, device=output_device(target), device_map=None)
-        draft = read_model(folders["draft"], beside)
+        draft = read_weights(folders["draft"], beside)
     return Pair.of(
         name,
         target_model=target,

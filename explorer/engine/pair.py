@@ -23,9 +23,10 @@ from explorer.engine.drafters.pacer.card import load as load_layer
 from explorer.engine.drafters.pacer.shipped import scorer_of
 from explorer.engine.models import fixed
 from explorer.engine.models.chat import as_chat_turn
+from explorer.engine.models.checkpoint import Checkpoint
 from explorer.engine.models.fingerprint import fingerprint
 from explorer.engine.models.generation import ignored_settings, stop_ids_of
-from explorer.engine.models.linears import Form, draft_form
+from explorer.engine.models.linears import Form, has_fast_int4
 from explorer.engine.models.model import Context, LanguageModel, rows_of
 from explorer.engine.models.packed import PackedContext, PackedModel, supports
 from explorer.engine.models.rereading import RereadingModel, rereads
@@ -85,8 +86,8 @@ class Pair:
     def of(
         cls,
         name: str,
-        target_model: PreTrainedModel,
-        draft_model: PreTrainedModel,
+        target_model: PreTrainedModel | Checkpoint,
+        draft_model: PreTrainedModel | Checkpoint,
         tokenizer: PreTrainedTokenizerFast,
         *,
         draft_tokenizer: PreTrainedTokenizerFast | None = None,
@@ -96,7 +97,7 @@ class Pair:
         sources: Mapping[str, str] | None = None,
         fingerprints: Mapping[str, str] | None = None,
     ) -> Self:
-        """A pair from models in memory.
+        """A pair from models in memory, or from checkpoints that are still to be read and packed.
 
         draft_tokenizer: of a draft with a vocabulary of its own (cross.py); head: of the target, for the drafter features;
         target_form: lay all out for a CPU where their shape allows (packed.py), the target in this form, the draft in the cheapest; the
@@ -106,7 +107,6 @@ class Pair:
         vocabulary = Vocabulary(tokenizer)
         size = vocabulary.size_for(rows_of(target_model))
         target = lay_out(target_model, size, target_form)
-        form = draft_form() if target_form else None
         draft_side = DraftSide(draft_model, draft_tokenizer) if draft_tokenizer else None
         draft_size = draft_side.size if draft_side else size
         if fixed_draft is None:
@@ -114,7 +114,7 @@ class Pair:
         if fixed_draft and not target_form and fixed.supports(draft_model):
             draft = fixed.FixedModel(draft_model, draft_size)
         else:
-            draft = lay_out(draft_model, draft_size, form)
+            draft = lay_out_draft(draft_model, draft_size, target_form is not None)
         packed_alike = all(isinstance(model, PackedModel) for model in (target, draft))
         return cls(
             name=name,
@@ -127,7 +127,7 @@ class Pair:
             fingerprints=fingerprints or {},
             ignored=ignored_settings(target_model),
             draft_side=draft_side,
-            head=FeatureModel(head, target_model, size, form) if head else None,
+            head=FeatureModel(head, target_model, size, target_form and "int8") if head else None,
             drafts_for_itself=draft_model is target_model and packed_alike,
         )
 
@@ -256,11 +256,19 @@ class Pair:
         )
 
 
-def lay_out(model: PreTrainedModel, vocab_size: int, form: Form | None) -> LanguageModel | PackedModel:
-    """A model in the packed form where its shape allows, else as it is."""
-    if form and supports(model.config, form):
+def lay_out(model: PreTrainedModel | Checkpoint, vocab_size: int, form: Form | None) -> LanguageModel | PackedModel:
+    """A model in the packed form where its shape allows, else as it is. A checkpoint is always packed (loading.py)."""
+    if isinstance(model, Checkpoint):
         return PackedModel(model, vocab_size, form)
+    if form and supports(model.config, form):
+        return PackedModel(Checkpoint.of(model), vocab_size, form)
     return RereadingModel(model, vocab_size) if rereads(model) else LanguageModel(model, vocab_size)
+
+
+def lay_out_draft(model: PreTrainedModel | Checkpoint, vocab_size: int, packed: bool) -> LanguageModel | PackedModel:
+    """A model to draft with: packed, in the 4 bits of its file where it had them, else in 8."""
+    in_four = isinstance(model, Checkpoint) and model.tensors.grids is not None and has_fast_int4()
+    return lay_out(model, vocab_size, ("int4" if in_four else "int8") if packed else None)
 
 
 def check_same_vocabulary(target: PreTrainedTokenizerFast, draft: PreTrainedTokenizerFast) -> None:

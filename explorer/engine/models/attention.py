@@ -15,6 +15,7 @@ from torch import Tensor
 
 STEP = 64  # keys by which the length grows that a row attends over,
 LEAP = 512  # beyond 256 of them: where the kernel and the matrix product inside split their sums
+TOGETHER = 32  # rows of several continuations at once, each with a copy of what it reads
 HEADS = 8  # queries of one key head come in multiples of this: other counts leave the kernel's buffers out of line
 
 
@@ -86,24 +87,30 @@ class BranchSight:
 
     def __init__(self, visible: Tensor):
         """visible [n, total], bool: which tokens of the buffer each row reads, itself among them."""
-        counts = visible.sum(dim=1).tolist()
-        self._rows = []  # of each: the tokens it reads [length], what is beyond them hidden [1, 1, 1, length]
-        for row, count in zip(visible, counts):
-            columns = row.nonzero()[:, 0]
-            hidden = torch.arange(padded(count)) >= count
-            bias = torch.zeros(1, 1, 1, len(hidden)).masked_fill_(hidden, -torch.inf)
-            self._rows.append((F.pad(columns, (0, len(hidden) - count)), bias))
+        counts = visible.sum(dim=1)
+        lengths = [padded(count) for count in counts.tolist()]
+        order = (
+            visible.to(torch.uint8).sort(dim=1, descending=True, stable=True).indices
+        )  # what is read first, in its order
+        self._parts: list[
+            tuple[Tensor, Tensor, Tensor]
+        ] = []  # rows [m], tokens they read [m, length], bias [m, 1, 1, length]
+        for length in sorted(set(lengths)):
+            alike = torch.tensor([row for row, own in enumerate(lengths) if own == length])
+            for rows in alike.split(TOGETHER):
+                columns = F.pad(order[rows, :length], (0, max(length - visible.shape[1], 0)))
+                hidden = (torch.arange(length) >= counts[rows, None])[:, None, None]
+                self._parts.append((rows, columns, torch.zeros(hidden.shape).masked_fill_(hidden, -torch.inf)))
 
     def attend(self, queries: Tensor, cache: Tensor, kv_heads: int) -> Tensor:
         n, heads, head_dim = queries.shape
         grouped = _in_groups(queries, kv_heads)
-        outs = []
-        for place, (columns, bias) in enumerate(self._rows):
-            keys, values = cache[columns].transpose(0, 1)[None].split(kv_heads, dim=1)
-            outs.append(
-                F.scaled_dot_product_attention(grouped[place : place + 1], keys, values, attn_mask=bias, scale=1.0)
-            )
-        return torch.cat(outs)[:, :, : heads // kv_heads].reshape(n, heads * head_dim)
+        out = torch.empty_like(queries).view(n, kv_heads, -1, head_dim)
+        for rows, columns, bias in self._parts:
+            keys, values = cache[columns].transpose(1, 2).split(kv_heads, dim=1)  # [m, kv_heads, length, head_dim]
+            part = F.scaled_dot_product_attention(grouped[rows], keys, values, attn_mask=bias, scale=1.0)
+            out[rows] = part[:, :, : heads // kv_heads]
+        return out.view(n, heads * head_dim)
 
 
 def padded(length: int) -> int:

@@ -11,6 +11,8 @@ import reprlib
 
 from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
+from explorer.engine.models.checkpoint import Checkpoint
+
 # Settings that change what greedy decoding gives, with the value that changes nothing; None and empty lists never do.
 NEUTRAL = {
     "repetition_penalty": 1.0, "no_repeat_ngram_size": 0, "suppress_tokens": None, "begin_suppress_tokens": None, "bad_words_ids": None,
@@ -20,7 +22,7 @@ NEUTRAL = {
 }  # fmt: skip
 
 
-def ignored_settings(model: PreTrainedModel) -> tuple[str, ...]:
+def ignored_settings(model: PreTrainedModel | Checkpoint) -> tuple[str, ...]:
     """The generation settings of a model that this engine leaves out, each with its value, like `repetition_penalty 1.1`."""
     found = ((name, getattr(model.generation_config, name, None), neutral) for name, neutral in NEUTRAL.items())
     return tuple(
@@ -28,7 +30,7 @@ def ignored_settings(model: PreTrainedModel) -> tuple[str, ...]:
     )
 
 
-def stop_ids_of(model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, size: int) -> frozenset[int]:
+def stop_ids_of(model: PreTrainedModel | Checkpoint, tokenizer: PreTrainedTokenizerFast, size: int) -> frozenset[int]:
     """Every id below `size` that ends a text: the model's generation settings, its config and the tokenizer may each name some."""
     named = [
         getattr(model.generation_config, "eos_token_id", None),

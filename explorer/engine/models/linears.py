@@ -7,6 +7,7 @@ products are whole numbers, and the 4-bit kernel sums each row alike. That of `F
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Literal
@@ -14,8 +15,10 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from explorer.engine.models.four_bit import GROUP, Grid, fits
+
 Form = Literal["float32", "int8", "int4"]
-GROUP = 32  # weights that share a scale and an offset in 4 bits, as in the GGUF formats
+ROWS = 8192  # of a weight that are in float32 at once while it is packed
 
 
 class Float32Linear:
@@ -25,7 +28,7 @@ class Float32Linear:
 
     def __init__(self, weight: Tensor, bias: Tensor | None):
         """weight [out, in], bias [out]."""
-        self.weight = torch.ops.mkldnn._reorder_linear_weight(weight.contiguous(), None)
+        self.weight = torch.ops.mkldnn._reorder_linear_weight(weight.float().contiguous(), None)
         self.bias = bias
         self.weight_bytes = 4 * weight.numel()
 
@@ -45,15 +48,18 @@ class Int8Linear:
 
     def __init__(self, weight: Tensor, bias: Tensor | None):
         """weight [out, in], bias [out]."""
-        weight = weight.float()
-        scales = weight.abs().amax(dim=1).clamp(min=1e-12).double() / 127
+        scales = weight.abs().amax(dim=1).float().clamp_(min=1e-12).div_(127)
         zeros = torch.zeros(len(weight), dtype=torch.long)
+        levels = torch.empty(weight.shape, dtype=torch.int8)
+        for rows in range(0, len(weight), ROWS):  # a head has 150,000 rows: all of them in float32 would be a gigabyte
+            part = slice(rows, rows + ROWS)
+            levels[part] = (weight[part].float() / scales[part, None]).round_()
         with warnings.catch_warnings():  # deprecation of the constructor; the kernel has no successor yet
             warnings.simplefilter("ignore", UserWarning)
-            quantized = torch.quantize_per_channel(weight, scales, zeros, 0, torch.qint8)
+            quantized = torch._make_per_channel_quantized_tensor(levels, scales.double(), zeros, 0)
         self.weight = torch.ops.quantized.linear_prepack(quantized, None)
         self.bias = bias
-        self.weight_bytes = weight.numel() + scales.nbytes + zeros.nbytes
+        self.weight_bytes = weight.numel() + scales.nbytes
 
     def __call__(self, x: Tensor) -> Tensor:
         """x [n, in] -> [n, out]."""
@@ -64,18 +70,18 @@ class Int8Linear:
 
 
 class Int4Linear:
-    """x @ weight.T + bias with the 4-bit weights of a file, one scale and offset per group of 32; activations in bfloat16."""
+    """x @ weight.T + bias with 4-bit weights, one scale and offset per group of 32; activations, scales and offsets in bfloat16."""
 
     dtype_name = "int4"
 
-    def __init__(self, groups: FourBit, bias: Tensor | None):
-        """bias [out]."""
-        self.weight = torch.ops.aten._convert_weight_to_int4pack_for_cpu(groups.levels, 1)
+    def __init__(self, levels: Tensor, grid: Grid, bias: Tensor | None):
+        """levels int32 [out, in], bias [out]."""
+        self.weight = torch.ops.aten._convert_weight_to_int4pack_for_cpu(levels, 1)
         # The kernel computes (level - 8) * scale + offset.
-        scales = torch.stack([groups.scale, groups.low + 8 * groups.scale], dim=-1)
+        scales = torch.stack([grid.scale, grid.low + 8 * grid.scale], dim=-1)
         self.scales = scales.transpose(0, 1).contiguous().bfloat16()  # [in / 32, out, 2]
         self.bias = bias
-        self.weight_bytes = groups.levels.numel() // 2 + self.scales.nbytes
+        self.weight_bytes = levels.numel() // 2 + self.scales.nbytes
 
     def __call__(self, x: Tensor) -> Tensor:
         """x [n, in] -> [n, out]."""
@@ -83,48 +89,63 @@ class Int4Linear:
         return out if self.bias is None else out.add_(self.bias)
 
 
-Linear = Float32Linear | Int8Linear | Int4Linear
+class SplitLinear:
+    """Projections of one input that are kept in different forms; their outputs stand side by side."""
+
+    def __init__(self, parts: Sequence[Float32Linear | Int8Linear | Int4Linear]):
+        self.parts = parts
+        self.weight_bytes = sum(part.weight_bytes for part in parts)
+        self.dtype_name = min((part.dtype_name for part in parts), key=len)  # int4 and int8: the fewer bits
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """x [n, in] -> [n, out of all parts]."""
+        return torch.cat([part(x) for part in self.parts], dim=1)
+
+
+Linear = Float32Linear | Int8Linear | Int4Linear | SplitLinear
 
 
 @dataclass(frozen=True, slots=True)
-class FourBit:
-    """A weight [out, in] whose groups of 32 each take 16 evenly spaced values: low + scale * level."""
+class Weight:
+    """One projection as it was read: what is to be packed."""
 
-    levels: Tensor  # int32 [out, in], 0 to 15
-    low: Tensor  # [out, in / 32]
-    scale: Tensor  # [out, in / 32]
-
-    @classmethod
-    def of(cls, weight: Tensor) -> FourBit | None:
-        """The 4-bit form of a weight that lies on such a grid, as one read from a 4-bit file does; None for any other."""
-        rows, columns = weight.shape
-        if rows % 16 or columns % GROUP:
-            return None
-        groups = weight.float().view(rows, -1, GROUP)
-        low = groups.amin(dim=-1)
-        scale = ((groups.amax(dim=-1) - low) / 15).clamp_(min=1e-12)
-        levels = ((groups - low[..., None]) / scale[..., None]).round_()
-        error = torch.dist(levels * scale[..., None] + low[..., None], groups)
-        if error > 0.002 * groups.norm():
-            return None
-        return cls(levels.int().view(rows, columns), low, scale)
+    value: Tensor  # [out, in]
+    bias: Tensor | None = None  # [out]
+    grid: Grid | None = None  # of a weight that form int4 keeps in 4 bits
 
 
-def pack(weight: Tensor, bias: Tensor | None, form: Form) -> Linear:
-    """A projection x [n, in] -> [n, out] with weight [out, in] laid out for a CPU.
+def pack(weights: Sequence[Weight], form: Form) -> Linear:
+    """The projections of one input as one: x [n, in] -> [n, out of all].
 
-    In form int4 a weight that does not lie on a 4-bit grid is kept in 8 bits, as is every weight where the 4-bit kernel is missing.
+    In form int4 those with a grid are kept in 4 bits, where the kernel is there and takes their shape, the others in 8.
     """
-    if form == "float32":
-        return Float32Linear(weight, bias)
-    groups = FourBit.of(weight) if form == "int4" and has_fast_int4() else None
-    return Int4Linear(groups, bias) if groups else Int8Linear(weight, bias)
+    runs: list[tuple[bool, list[Weight]]] = []
+    for weight in weights:
+        in_four = form == "int4" and weight.grid is not None and fits(weight.value) and has_fast_int4()
+        if runs and runs[-1][0] == in_four:
+            runs[-1][1].append(weight)
+        else:
+            runs.append((in_four, [weight]))
+    parts = [
+        _pack_alike(run, "int4" if in_four else "float32" if form == "float32" else "int8") for in_four, run in runs
+    ]
+    return parts[0] if len(parts) == 1 else SplitLinear(parts)
+
+
+def _pack_alike(weights: list[Weight], form: Form) -> Float32Linear | Int8Linear | Int4Linear:
+    biases = [weight.bias for weight in weights if weight.bias is not None]
+    bias = torch.cat(biases).float() if biases else None
+    if form == "int4":
+        levels = torch.cat([weight.grid.levels(weight.value) for weight in weights])
+        return Int4Linear(levels, Grid.joined(weight.grid for weight in weights), bias)
+    value = weights[0].value if len(weights) == 1 else torch.cat([weight.value for weight in weights])
+    return (Float32Linear if form == "float32" else Int8Linear)(value, bias)
 
 
 def kernel_works(form: Form) -> bool:
     """Whether this torch has the kernels of a form."""
     try:
-        pack(torch.eye(16), None, form)(torch.ones(1, 16))
+        pack([Weight(torch.eye(GROUP), grid=Grid.spanning(torch.eye(GROUP)))], form)(torch.ones(1, GROUP))
     except (RuntimeError, AttributeError, NotImplementedError):
         return False
     return True
@@ -136,12 +157,8 @@ def has_fast_int4() -> bool:
     if "AVX512" not in torch.backends.cpu.get_cpu_capability():
         return False
     try:
-        Int4Linear(FourBit.of(torch.eye(GROUP)), None)(torch.ones(1, GROUP))
+        grid = Grid.spanning(torch.eye(GROUP))
+        Int4Linear(grid.levels(torch.eye(GROUP)), grid, None)(torch.ones(1, GROUP))
     except (RuntimeError, AttributeError, NotImplementedError):
         return False
     return True
-
-
-def draft_form() -> Form:
-    """The form of a draft on this processor."""
-    return "int4" if has_fast_int4() else "int8"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,9 +11,10 @@ from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, PreTra
 from transformers.utils import logging
 
 from explorer.config import DTYPES, ConfigError
+from explorer.engine.models.checkpoint import EMBEDDING, HEAD, Checkpoint
 from explorer.engine.models.linears import Form
-from explorer.engine.models.weights import WeightsError
-from explorer.errors import is_out_of_memory
+from explorer.engine.models.packed import supports
+from explorer.engine.models.weights import WeightsError, reading
 
 DEVICE_TYPES = ("cpu", "cuda")  # others (mps, xpu) lack float64 or are untested
 SPREAD = "auto"  # the name of no device: the target over all GPUs, then memory, then disk
@@ -62,8 +61,57 @@ def placement(device: str | None, dtype: str | None, form: Form | None = None) -
     return Placement(place, getattr(torch, dtype), (form or "float32") if packable else None, device_map)
 
 
-def graft(target: PreTrainedModel, draft_folder: Path) -> PreTrainedModel:
-    """Build the draft around the target's embedding and head modules, shared, not copied; raises WeightsError."""
+def read_tokenizer(folder: Path) -> PreTrainedTokenizerFast:
+    """The tokenizer of a folder; raises WeightsError."""
+    with reading(folder):
+        return AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
+
+
+def read_model(folder: Path, where: Placement) -> PreTrainedModel:
+    """The model of a folder, as transformers builds it; raises WeightsError."""
+    logging.disable_progress_bar()
+    with reading(folder):
+        model = AutoModelForCausalLM.from_pretrained(
+            folder,
+            dtype=where.dtype,
+            attn_implementation=None,  # transformers' own choice for the family, whatever the folder asks for
+            trust_remote_code=False,
+            use_safetensors=True,  # else a pickle is read where the index names no file
+            device_map=where.device_map,
+        )
+    return model if where.device_map else model.to(where.device)
+
+
+def read_weights(folder: Path, where: Placement) -> PreTrainedModel | Checkpoint:
+    """A model to be packed, as a checkpoint whose tensors are read when they are packed; any other as read_model. Raises
+    WeightsError."""
+    if where.form:
+        with reading(folder):
+            checkpoint = Checkpoint.open(folder)
+            if supports(checkpoint.config, where.form) and not checkpoint.unlike_its_config():
+                return checkpoint
+    return read_model(folder, where)
+
+
+def graft(target: PreTrainedModel | Checkpoint, draft_folder: Path) -> PreTrainedModel | Checkpoint:
+    """The draft whose layers are those of a folder, around its target's embeddings and head; raises WeightsError."""
+    return (
+        _graft_checkpoint(target, draft_folder)
+        if isinstance(target, Checkpoint)
+        else _graft_modules(target, draft_folder)
+    )
+
+
+def _graft_checkpoint(target: Checkpoint, draft_folder: Path) -> Checkpoint:
+    with reading(draft_folder):
+        draft = Checkpoint.open(draft_folder, tables=target)
+        if draft.unlike_its_config() - {EMBEDDING, HEAD}:
+            raise WeightsError("weights.other_layers", folder=draft_folder)
+    return draft
+
+
+def _graft_modules(target: PreTrainedModel, draft_folder: Path) -> PreTrainedModel:
+    """Its modules are shared, not copied."""
     config = AutoConfig.from_pretrained(draft_folder, trust_remote_code=False)
     config._attn_implementation = target.config._attn_implementation
     with torch.device("meta"):
@@ -78,36 +126,3 @@ def graft(target: PreTrainedModel, draft_folder: Path) -> PreTrainedModel:
     # Rotary tables are computed, not stored, so the meta device left them empty.
     draft.base_model.rotary_emb = type(target.base_model.rotary_emb)(config=config)
     return draft.to(target.device).eval()
-
-
-def read_tokenizer(folder: Path) -> PreTrainedTokenizerFast:
-    """The tokenizer of a folder; raises WeightsError."""
-    with _reading(folder):
-        return AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
-
-
-def read_model(folder: Path, where: Placement) -> PreTrainedModel:
-    """The model of a folder, as transformers builds it; raises WeightsError."""
-    logging.disable_progress_bar()
-    with _reading(folder):
-        model = AutoModelForCausalLM.from_pretrained(
-            folder,
-            dtype=where.dtype,
-            attn_implementation=None,  # transformers' own choice for the family, whatever the folder asks for
-            trust_remote_code=False,
-            use_safetensors=True,  # else a pickle is read where the index names no file
-            device_map=where.device_map,
-        )
-    return model if where.device_map else model.to(where.device)
-
-
-@contextmanager
-def _reading(folder: Path) -> Iterator[None]:
-    """A folder that cannot be read becomes one sentence: the libraries raise errors of many kinds, some of many lines."""
-    try:
-        yield
-    except Exception as error:
-        if is_out_of_memory(error):
-            raise
-        reason = next((line.strip() for line in str(error).splitlines() if line.strip()), "no reason given")
-        raise WeightsError("weights.unreadable", folder=folder, error=type(error).__name__, reason=reason) from error

@@ -12,10 +12,13 @@ from time import perf_counter
 import torch
 import torch.nn.functional as F
 from torch import Tensor
-from transformers import PretrainedConfig, PreTrainedModel
+from transformers import PretrainedConfig
+from transformers.models.llama.modeling_llama import LlamaRotaryEmbedding
 
 from explorer.engine.models.attention import BranchSight, RowSight, Sight, TextSight, padded
-from explorer.engine.models.linears import Form, kernel_works, pack
+from explorer.engine.models.checkpoint import EMBEDDING, HEAD, Checkpoint, Tensors, read_weight
+from explorer.engine.models.four_bit import Grid
+from explorer.engine.models.linears import Form, Weight, kernel_works, pack
 from explorer.engine.models.model import check_rows, head_dim_of
 
 ROPE_TYPES = ("default", "linear", "llama3")  # those whose tables do not change with the length of the text
@@ -38,24 +41,25 @@ def supports(config: PretrainedConfig, form: Form) -> bool:
 class PackedLayer:
     """One decoder layer: two norms and four packed projections."""
 
-    def __init__(self, layer: torch.nn.Module, config: PretrainedConfig, form: Form):
+    def __init__(self, tensors: Tensors, prefix: str, config: PretrainedConfig, form: Form):
+        """prefix: of the names of its tensors."""
         self.head_dim = head_dim = head_dim_of(config)
         self.heads, self.kv_heads, self.eps = (
             config.num_attention_heads,
             config.num_key_value_heads,
             config.rms_norm_eps,
         )
-        attention, mlp = layer.self_attn, layer.mlp
+        names = ("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "self_attn.o_proj")
+        q, k, v, out = (read_weight(tensors, f"{prefix}{name}") for name in names)
+        gate, up, down = (read_weight(tensors, f"{prefix}mlp.{name}_proj") for name in ("gate", "up", "down"))
         # The scale of the attention scores is folded into the queries.
-        parts = [_interleave(attention.q_proj, head_dim, head_dim**-0.5), _interleave(attention.k_proj, head_dim)]
-        parts.append((attention.v_proj.weight, attention.v_proj.bias))
-        bias = None if parts[0][1] is None else torch.cat([bias for _, bias in parts])
-        self.qkv = pack(torch.cat([weight for weight, _ in parts]), bias, form)
-        self.out = pack(attention.o_proj.weight, attention.o_proj.bias, form)
-        self.gate_up = pack(torch.cat([mlp.gate_proj.weight, mlp.up_proj.weight]), None, form)
-        self.down = pack(mlp.down_proj.weight, None, form)
-        self.attention_norm = layer.input_layernorm.weight
-        self.mlp_norm = layer.post_attention_layernorm.weight
+        self.qkv = pack([_interleave(q, head_dim, head_dim**-0.5), _interleave(k, head_dim), v], form)
+        self.out = pack([out], form)
+        self.gate_up = pack([gate, up], form)
+        self.down = pack([down], form)
+        self.attention_norm, self.mlp_norm = (
+            tensors.get(f"{prefix}{name}_layernorm.weight").float() for name in ("input", "post_attention")
+        )
 
     def __call__(self, x: Tensor, cache: Tensor, past: int, rotation: Tensor, sight: Sight) -> Tensor:
         """x [n, d] -> [n, d]; `cache` [capacity, 2 * kv_heads, head_dim] holds the keys and values of `past` earlier tokens, and
@@ -75,32 +79,40 @@ class PackedLayer:
         return x
 
 
-def rotation_table(rotary: torch.nn.Module, count: int, config: PretrainedConfig) -> Tensor:
+def _head_grid(checkpoint: Checkpoint, rows: int) -> Grid | None:
+    """The grid of the head's first rows, where its file held it in 4 bits."""
+    grids = (checkpoint.tables or checkpoint).tensors.grids or {}
+    grid = grids.get(EMBEDDING if checkpoint.head is checkpoint.embedding else HEAD)
+    return grid and Grid(grid.low[:rows], grid.scale[:rows])
+
+
+def rotation_table(rotary: torch.nn.Module, count: int, head_dim: int) -> Tensor:
     """The rotations of positions 0 to count - 1 as complex numbers [count, head_dim / 2]."""
-    half = head_dim_of(config) // 2
+    half = head_dim // 2
     cos, sin = rotary(torch.zeros(1), torch.arange(count)[None])  # [1, count, head_dim], halves repeated
     return torch.complex(cos[0, :, :half], sin[0, :, :half])
 
 
-def _interleave(projection: torch.nn.Linear, head_dim: int, scale: float = 1.0) -> tuple[Tensor, Tensor | None]:
+def _interleave(weight: Weight, head_dim: int, factor: float = 1.0) -> Weight:
     """Reorder each head's rows so that the two halves that rotate together lie side by side, and scale them.
 
     Queries and keys are permuted alike, so their products are the same; rotation becomes one complex multiplication.
     """
-
-    def permute(rows: Tensor) -> Tensor:
-        return rows.unflatten(0, (-1, 2, head_dim // 2)).transpose(1, 2).flatten(0, 2) * scale
-
-    return permute(projection.weight), None if projection.bias is None else permute(projection.bias)
+    order = torch.arange(len(weight.value)).unflatten(0, (-1, 2, head_dim // 2)).transpose(1, 2).flatten()
+    return Weight(
+        weight.value[order].float() * factor,
+        None if weight.bias is None else weight.bias[order].float() * factor,
+        weight.grid and weight.grid.reordered(order, factor),
+    )
 
 
 class PackedModel:
     """Weights that many contexts may share; the same verbs as LanguageModel."""
 
-    def __init__(self, model: PreTrainedModel, vocab_size: int, form: Form):
-        """Pack a float32 model whose configuration `supports` accepts; vocab_size: the tokenizer's."""
-        check_rows(model, vocab_size)
-        config, body = model.config, model.base_model
+    def __init__(self, checkpoint: Checkpoint, vocab_size: int, form: Form):
+        """Pack a model whose configuration `supports` accepts, layer by layer; vocab_size: the tokenizer's."""
+        check_rows(checkpoint, vocab_size)
+        config, tensors = checkpoint.config, checkpoint.tensors
         self.form = form
         self.vocab_size = vocab_size
         self.device = torch.device("cpu")
@@ -109,11 +121,22 @@ class PackedModel:
         self.heads, self.kv_heads = config.num_attention_heads, config.num_key_value_heads
         self.eps = config.rms_norm_eps
         with torch.inference_mode():
-            self.embedding = body.embed_tokens.weight.detach()
-            self.layers = [PackedLayer(layer, config, form) for layer in body.layers]
-            self.norm = body.norm.weight.detach()
-            self.head = pack(model.get_output_embeddings().weight[:vocab_size].detach(), None, form)
-            self.rotation = rotation_table(body.rotary_emb, self.context_limit, config)
+            self.embedding = checkpoint.embedding
+            # No head in 4 bits but one that was: it is where a model is most easily harmed.
+            self.head = pack([Weight(checkpoint.head[:vocab_size], grid=_head_grid(checkpoint, vocab_size))], form)
+            self.layers = [
+                PackedLayer(tensors, f"model.layers.{index}.", config, form)
+                for index in range(config.num_hidden_layers)
+            ]
+            self.norm = tensors.get("model.norm.weight").float()
+        self._rotary = LlamaRotaryEmbedding(config=config)
+        self._rotations = torch.empty(0, 0)
+
+    def rotations(self, count: int) -> Tensor:
+        """Of positions 0 to `count` - 1 at least, complex [.., head_dim / 2]; the table grows with the longest text."""
+        if len(self._rotations) < count:
+            self._rotations = rotation_table(self._rotary, -(-count // GROW) * GROW, self.head_dim)
+        return self._rotations
 
     @property
     def width(self) -> int:
@@ -217,9 +240,10 @@ class PackedContext:
         model, n, past = self.language_model, len(ids), self.length
         total = past + n
         self.cache.reserve(padded(total))
-        rotation = (model.rotation[past:total] if positions is None else model.rotation[positions])[:, None]
+        rotations = model.rotations(total)
+        rotation = (rotations[past:total] if positions is None else rotations[positions])[:, None]
         sight = sight or (RowSight(n, past) if rows else TextSight(n, past))
-        x = model.embedding[ids]  # [n, d]
+        x = model.embedding[ids].float()  # [n, d]
         inputs = {}
         for index, (layer, entries) in enumerate(zip(model.layers, self.cache.entries)):
             if index in self._taps:

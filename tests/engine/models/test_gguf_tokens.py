@@ -6,14 +6,15 @@ import json
 
 import pytest
 import torch
+from gguf import GGUFReader
 from gguf_files import TEXT, write_gguf
 from transformers import AutoModelForCausalLM, GgufConfig
 
 from explorer.config import DecodeConfig
 from explorer.engine.decode import decode
 from explorer.engine.load_pair import load_pair
+from explorer.engine.models.gguf_file import convert_gguf, end_ids
 from explorer.engine.models.model import UnsupportedModel
-from explorer.engine.models.weights import convert_gguf, end_ids
 from explorer.prompts import PromptError
 
 PROMPT = [39, 68, 75, 75, 78, 256, 82]
@@ -42,8 +43,8 @@ def test_a_token_that_no_row_gives_is_no_reason_to_refuse(tmp_path):
     assert (len(pair.vocabulary), pair.vocab_size) == (rows + 1, rows)
     assert pair.vocabulary[rows].decode() == ADDED
     oracle = AutoModelForCausalLM.from_pretrained(
-        tmp_path, gguf_file=path.name, dtype=torch.bfloat16, quantization_config=GgufConfig(dequantize=True)
-    ).float()
+        tmp_path, gguf_file=path.name, dtype=torch.float32, quantization_config=GgufConfig(dequantize=True)
+    )
     with torch.inference_mode():
         own = oracle.generate(
             torch.tensor([PROMPT]), do_sample=False, max_new_tokens=30, eos_token_id=[EOT, EOS], pad_token_id=0
@@ -63,7 +64,7 @@ def test_the_end_of_a_turn_ends_an_answer_too(named, expected, tmp_path):
     """Only the end of the text did: a chat model's answer went on through the turns of both sides."""
     path = tmp_path / "tiny.gguf"
     write_gguf(path, CONTROL, **named)
-    assert set(end_ids(path)) == expected
+    assert set(end_ids(GGUFReader(path))) == expected
     (folder := tmp_path / "folder").mkdir()
     convert_gguf(path, folder)
     pair = load_pair(f"{folder},{folder}", device="cpu")

@@ -9,8 +9,9 @@ from torch import Tensor
 
 from explorer.engine.drafters.pacer.layer import PreVerificationLayer, offsets, sureness
 from explorer.engine.models.attention import RowSight
+from explorer.engine.models.checkpoint import ModuleTensors
 from explorer.engine.models.graph import Graph
-from explorer.engine.models.linears import Form, draft_form
+from explorer.engine.models.linears import Form
 from explorer.engine.models.packed import PackedLayer, rms_norm, rotation_table
 
 CAPACITY = 64  # tokens of a round: the largest draft length there is
@@ -19,12 +20,12 @@ CAPACITY = 64  # tokens of a round: the largest draft length there is
 class PackedScorer:
     """The layer in the CPU layout of engine/models/packed.py, shared by all runs."""
 
-    def __init__(self, layer: PreVerificationLayer, form: Form | None = None):
+    def __init__(self, layer: PreVerificationLayer, form: Form = "int8"):
         with torch.inference_mode():
             self.layer = layer.float().eval()
-            self.block = PackedLayer(layer.block, layer.config, form or draft_form())
+            self.block = PackedLayer(ModuleTensors(layer.block), "", layer.config, form)
             places = offsets(0, CAPACITY, layer.shape.longest, torch.device("cpu"))
-            self.rotation = rotation_table(layer.rotary, layer.shape.longest, layer.config)[places]
+            self.rotation = rotation_table(layer.rotary, layer.shape.longest, layer.shape.head_dim)[places]
 
     def open(self) -> PackedRound:
         return PackedRound(self)
