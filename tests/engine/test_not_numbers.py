@@ -53,12 +53,18 @@ def test_output_that_is_no_numbers_is_one_line(name, form, value, pair, tokenize
 
 
 @pytest.mark.parametrize("settings", [{}, {"tree": 6}, {"temperature": 1.0}])
-def test_a_head_is_named_too(settings, headed, monkeypatch):
+def test_a_head_is_named_too(settings, headed):
     pair = headed("packed-llama")
-    norm = pair.head.head.norm
-    monkeypatch.setattr(norm, "weight", torch.nn.Parameter(torch.full_like(norm.weight, torch.nan)))
-    with pytest.raises(NotNumbers, match="the output of the head is not numbers"):
-        run(pair, {"drafter": "features", **settings})
+    weight = pair.head.head.norm.weight
+    kept = weight.clone()
+    with torch.no_grad():
+        weight.fill_(torch.nan)
+    try:
+        with pytest.raises(NotNumbers, match="the output of the head is not numbers"):
+            run(pair, {"drafter": "features", **settings})
+    finally:
+        with torch.no_grad():
+            weight.copy_(kept)
 
 
 def test_on_the_command_line(pair, tmp_path, refused, capsys):
