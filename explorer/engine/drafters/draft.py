@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -11,8 +10,7 @@ import torch
 
 from explorer.engine.models.model import Context
 from explorer.engine.models.packed import PackedContext
-from explorer.engine.sampling import NotNumbers, Sampler
-from explorer.messages import Message
+from explorer.engine.sampling import Sampler, check_numbers
 from explorer.trace import Source
 
 # Scores of the block just drafted, from the hidden state [m, d] that produced each of its tokens and its probability [m]: [m].
@@ -55,10 +53,8 @@ class Draft:
     def add(self, token: int, prob: float | None, source: Source, stop_ids: frozenset[int]) -> None:
         """Append one token, unless the draft has ended; raises NotNumbers where its probability is none."""
         if not self.ended:
-            if prob is not None and math.isnan(prob):
-                raise NotNumbers(
-                    "model.not_numbers", side=Message("side.head" if source == "features" else "side.draft")
-                )
+            if prob is not None:
+                check_numbers([prob], "head" if source == "features" else "draft")
             self.ids.append(token)
             self.probs.append(prob)
             self.sources.append(source)

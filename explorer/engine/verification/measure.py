@@ -9,8 +9,7 @@ import torch
 import torch.nn.functional as F
 
 from explorer.engine import ranking
-from explorer.engine.sampling import NotNumbers
-from explorer.messages import Message
+from explorer.engine.sampling import check_numbers
 from explorer.trace import Row
 
 TOP = 8
@@ -67,8 +66,7 @@ def measure(
         row_ids, values = [int(token) for token in numbers[:width]], numbers[width : 2 * width]
         is_drafted = position < len(table) - 1
         largest_prob, expected_value, matched = numbers[-3:]
-        if math.isnan(largest_prob):
-            raise NotNumbers("model.not_numbers", side=Message("side.target"))
+        check_numbers([largest_prob], "target")
         extra = dict(zip(extras, numbers[2 * width :])) if is_drafted else {}
         log_total = -math.log(largest_prob)  # log of the sum of exp(shifted)
         logprobs = [value - log_total for value in values]
