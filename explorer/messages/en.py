@@ -244,6 +244,8 @@ MESSAGES = {
     "bench.not_packed": "Target in its fastest form: not run here, this target runs on transformers' own modules and has one form.",
     "bench.no_room": "Target in {form}: not timed here, it needs about {needed} GB and {free} GB are free.",
     "bench.draft_vocabulary": "{row}: not run here, the draft has another vocabulary, so its tokens cannot be compared with the target's.",
+    "bench.one_form": "{pair}: this target runs on transformers' own modules and has one form",
+    "bench.form_ended": "the process of the form {form} ended early: perhaps memory ran out",
     # Collecting and training
     "training.other_settings": "{folder} was begun with other settings or weights ({file}): use the same or another folder",
     "training.no_collection": "{folder} holds no settings.json: it is not the folder of a collection. Run the step collect (or generate) first",

@@ -274,6 +274,8 @@ MESSAGES = {
     "bench.not_packed": "가장 빠른 형식의 타깃: 여기서는 실행하지 않았습니다. 이 타깃은 transformers 자체 모듈로 실행되며 형식이 하나입니다.",
     "bench.no_room": "{form} 형식의 타깃: 여기서는 재지 않았습니다. 약 {needed} GB가 필요한데 {free} GB가 비어 있습니다.",
     "bench.draft_vocabulary": "{row}: 여기서는 실행하지 않았습니다. 초안 모델의 어휘가 달라 그 토큰을 타깃의 토큰과 비교할 수 없습니다.",
+    "bench.one_form": "{pair}: 이 타깃은 transformers 자체 모듈로 실행되며 형식이 하나입니다",
+    "bench.form_ended": "{form} 형식의 프로세스가 일찍 끝났습니다. 메모리가 부족했을 수 있습니다",
     # Collecting and training
     "training.other_settings": "{folder}: 다른 설정이나 가중치로 시작한 폴더입니다({file}). 같은 설정을 쓰거나 다른 폴더를 지정하세요",
     "training.no_collection": "{folder}: settings.json이 없습니다. 수집 폴더가 아닙니다. 먼저 collect(또는 generate) 단계를 실행하세요",
