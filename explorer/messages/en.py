@@ -130,6 +130,7 @@ MESSAGES = {
     # Models
     "model.rows": "the model has {rows} output rows, its tokenizer {tokens} tokens",
     "model.recurrent": "{family} keeps a recurrent state that cannot be rolled back after a rejection",
+    "model.no_form": "the target of {pair} cannot be packed, so it has no form {form}: leave --target-form out",
     "model.no_states": "the hidden states of {family} models are not available here: only of {families}",
     # PACER's layers and judge heads on disk
     "layer.file_missing": "{folder} holds no {file}",

@@ -160,6 +160,7 @@ MESSAGES = {
     # Models
     "model.rows": "모델의 출력은 {rows}행인데 토크나이저의 토큰은 {tokens}개입니다",
     "model.recurrent": "{family}: 거부한 뒤 되돌릴 수 없는 순환 상태가 있습니다",
+    "model.no_form": "{pair}: 목표 모델을 압축 배치할 수 없어 이 형식을 쓸 수 없습니다({form}). --target-form을 빼세요",
     "model.no_states": "{family} 모델의 은닉 상태는 여기서 쓸 수 없습니다. 쓸 수 있는 모델: {families}",
     # PACER's layers and judge heads on disk
     "layer.file_missing": "{folder}: {file} 파일이 없습니다",
