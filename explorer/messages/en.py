@@ -21,6 +21,7 @@ MESSAGES = {
     "prompts.gsm8k": "the answer to a question must end in '#### number'",
     "prompts.cannot_check": "the answer {answer} cannot be checked as {check}",
     "prompts.line": "{source} line {number}: {reason}",
+    "prompts.entry": "{source} entry {number}: {reason}",
     # Files
     "file.nothing_to_write": "name a file to write: --html F.html, --csv F.csv, or both",
     "file.no_folder": "there is no folder {folder} to write {file} into",

@@ -19,6 +19,7 @@ MESSAGES = {
     "prompts.gsm8k": "question의 answer는 '#### 수'로 끝나야 합니다",
     "prompts.cannot_check": "정답 {answer}: {check} 방식으로 확인할 수 없습니다",
     "prompts.line": "{source} {number}번째 줄: {reason}",
+    "prompts.entry": "{source} {number}번째 항목: {reason}",
     # Files
     "file.nothing_to_write": "쓸 파일을 지정하세요: --html F.html, --csv F.csv, 또는 둘 다",
     "file.no_folder": "{file}: 파일을 쓸 폴더가 없습니다({folder})",
