@@ -238,6 +238,13 @@ MESSAGES = {
     "bench.unknown_shape": "unknown shape {value}: name one of {known}, or sizes as HIDDENxLAYERSxHEADS[xKV_HEADS[xMLP[xVOCABULARY]]], like 896x24x14x2x4864",
     "bench.shape_heads": "{value}: heads must divide the hidden size into even parts, key-value heads the heads",
     "bench.trace_without_shape": "--trace is for --synthetic: name a shape with it, like --synthetic 7b+0.5b",
+    "bench.pays": "Speculation pays here: the fastest exact row ({exact}) makes {speed} tokens/s, the target's fastest plain row ({plain}) {plain_speed}.",
+    "bench.does_not_pay": "Speculation does not pay here: the fastest exact row ({exact}) makes {speed} tokens/s, the target's fastest plain row ({plain}) {plain_speed}.",
+    "bench.own_form_fastest": "Target in its fastest form: {row} is that already, in {form}. Milliseconds for one row: {listed}.",
+    "bench.forms_timed": "Target in its fastest form: chosen by milliseconds for one row: {listed}.",
+    "bench.not_packed": "Target in its fastest form: not run here, this target runs on transformers' own modules and has one form.",
+    "bench.no_room": "Target in {form}: not timed here, it needs about {needed} GB and {free} GB are free.",
+    "bench.draft_vocabulary": "{row}: not run here, the draft has another vocabulary, so its tokens cannot be compared with the target's.",
     # Collecting and training
     "training.other_settings": "{folder} was begun with other settings or weights ({file}): use the same or another folder",
     "training.no_collection": "{folder} holds no settings.json: it is not the folder of a collection. Run the step collect (or generate) first",
