@@ -21,6 +21,7 @@ MESSAGES = {
     "prompts.gsm8k": "the answer to a question must end in '#### number'",
     "prompts.cannot_check": "the answer {answer} cannot be checked as {check}",
     "prompts.line": "{source} line {number}: {reason}",
+    "prompts.entry": "{source} entry {number}: {reason}",
     # Files
     "file.nothing_to_write": "name a file to write: --html F.html, --csv F.csv, or both",
     "file.no_folder": "there is no folder {folder} to write {file} into",
@@ -133,6 +134,7 @@ MESSAGES = {
     "tokenizer.no_table": "a tokenizer of the kind {tokenizer} cannot be used here: it is a program, and its tokens are read off the table of a tokenizer.json",
     "model.rows": "the model has {rows} output rows, its tokenizer {tokens} tokens",
     "model.recurrent": "{family} keeps a recurrent state that cannot be rolled back after a rejection",
+    "model.no_form": "the target of {pair} cannot be packed, so it has no form {form}: leave --target-form out",
     "model.no_states": "the hidden states of {family} models are not available here: only of {families}",
     # PACER's layers and judge heads on disk
     "layer.file_missing": "{folder} holds no {file}",

@@ -19,6 +19,7 @@ MESSAGES = {
     "prompts.gsm8k": "question의 answer는 '#### 수'로 끝나야 합니다",
     "prompts.cannot_check": "정답 {answer}: {check} 방식으로 확인할 수 없습니다",
     "prompts.line": "{source} {number}번째 줄: {reason}",
+    "prompts.entry": "{source} {number}번째 항목: {reason}",
     # Files
     "file.nothing_to_write": "쓸 파일을 지정하세요: --html F.html, --csv F.csv, 또는 둘 다",
     "file.no_folder": "{file}: 파일을 쓸 폴더가 없습니다({folder})",
@@ -163,6 +164,7 @@ MESSAGES = {
     "tokenizer.no_table": "{tokenizer} 토크나이저는 쓸 수 없습니다. 토큰을 tokenizer.json의 표에서 읽는데, 이 토크나이저에는 표가 없습니다",
     "model.rows": "모델의 출력은 {rows}행인데 토크나이저의 토큰은 {tokens}개입니다",
     "model.recurrent": "{family}: 거부한 뒤 되돌릴 수 없는 순환 상태가 있습니다",
+    "model.no_form": "{pair}: 목표 모델을 압축 배치할 수 없어 이 형식을 쓸 수 없습니다({form}). --target-form을 빼세요",
     "model.no_states": "{family} 모델의 은닉 상태는 여기서 쓸 수 없습니다. 쓸 수 있는 모델: {families}",
     # PACER's layers and judge heads on disk
     "layer.file_missing": "{folder}: {file} 파일이 없습니다",

@@ -11,7 +11,7 @@ LABELS = {
     "prompts": "Prompts",
     "count": "How many",
     "own": "My prompts",
-    "own_info": "One a line; with blank lines between them, one a paragraph. Or JSON lines: prompt, and where you know it, answer; GSM8K's form too.",
+    "own_info": "One a line; with blank lines between them, one a paragraph. Or JSON lines, or a JSON array: prompt, and where you know it, answer; GSM8K's form too.",
     "file": "Open a file of prompts",
     "thetas": "Thetas",
     "windows": "Windows W",

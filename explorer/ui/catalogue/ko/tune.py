@@ -11,7 +11,7 @@ LABELS = {
     "prompts": "프롬프트",
     "count": "개수",
     "own": "내 프롬프트",
-    "own_info": "한 줄에 하나씩. 빈 줄이 있으면 문단마다 하나씩. 또는 JSON 줄: prompt, 알고 있다면 answer. GSM8K 형식도 됩니다.",
+    "own_info": "한 줄에 하나씩. 빈 줄이 있으면 문단마다 하나씩. 또는 JSON 줄이나 JSON 배열: prompt, 알고 있다면 answer. GSM8K 형식도 됩니다.",
     "file": "프롬프트 파일 열기",
     "thetas": "임계값 θ 목록",
     "windows": "윈도우 W 목록",
