@@ -118,6 +118,7 @@ MESSAGES = {
     "conflict.sweep_phrases": "여러 설정은 라운드를 함께 쓰므로 앞선 라운드에 따라 달라지면 안 되는데, 후보 구절은 달라집니다",
     "conflict.sweep_phrase_drafter": "여러 설정은 라운드를 함께 쓰므로 앞선 라운드에 따라 달라지면 안 되는데, 초안 생성기 model+phrases는 달라집니다",
     "conflict.replay_rule": "기록된 초안을 다시 판정하므로 규칙은 exact나 느슨한 규칙이어야 합니다",
+    "conflict.sweep_throughput": "여러 설정이 라운드를 함께 쓰므로, 앞선 라운드의 확률에 기대는 길이 정책은 쓸 수 없습니다({length})",
     "conflict.sweep_pearl": "여러 설정은 라운드를 함께 쓰므로 앞선 라운드에 따라 달라지면 안 되는데, 진행 방식 pearl은 달라집니다",
     # 문서의 표 (explorer/bench/tables.py).
     "table.unknown": "{name}(이)라는 표는 없습니다. 있는 표: {known}",
