@@ -151,6 +151,7 @@ MESSAGES = {
     "head.width": "the head in {folder} was made for states of width {own}, the target's have {wanted}",
     "head.other_tensors": "{folder} does not hold the head its config.json describes: {tensors}",
     "head.other_states": "the head in {folder} reads the states {named} of its target; here only {standard} are taken",
+    "head.not_done": "the head in {folder} asks for what is not done here: {settings}",
     "head.unreadable": "cannot read the head in {folder} ({error}: {reason})",
     "head.config_unreadable": "cannot read {folder}/config.json ({error}: {reason})",
     "head.no_embeddings": "the head in {folder} is of another width than its target and brings no embeddings of its own",

@@ -181,6 +181,7 @@ MESSAGES = {
     "head.width": "{folder}의 헤드는 너비 {own}의 상태용이고, 목표 모델의 너비는 {wanted}입니다",
     "head.other_tensors": "{folder}: config.json이 설명하는 헤드가 아닙니다: {tensors}",
     "head.other_states": "{folder}의 헤드가 읽는 목표 모델의 상태: {named}. 여기서는 {standard}만 쓸 수 있습니다",
+    "head.not_done": "{folder}의 헤드는 여기서 지원하지 않는 설정을 씁니다: {settings}",
     "head.unreadable": "{folder}의 헤드를 읽을 수 없습니다({error}: {reason})",
     "head.config_unreadable": "{folder}/config.json을 읽을 수 없습니다({error}: {reason})",
     "head.no_embeddings": "{folder}의 헤드는 목표 모델과 너비가 다른데 자신의 임베딩이 없습니다",
