@@ -58,7 +58,7 @@ def main(args: argparse.Namespace, items: Sequence[PromptItem]) -> int:
     for text in args.row:
         read_row(text, base, {})  # refused before anything is loaded
     name = args.pair or default_pair(args.device)
-    pair = load_pair(name, args.device, args.dtype, progress=say)
+    pair = load_pair(name, args.device, args.dtype, args.target_form, say)
     resident = _resident_bytes()
     if args.pacer_layer:
         pair = pair.with_pacer_layer(args.pacer_layer)

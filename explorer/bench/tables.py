@@ -22,6 +22,7 @@ from typing import Any
 from explorer.analysis.differences import table as differences_table
 from explorer.analysis.loosened import loosened, loosened_table
 from explorer.analysis.markdown import markdown_table
+from explorer.bench.form_lines import FormLine, form_origin, form_table
 from explorer.bench.lines import COLUMNS, Line, notes, table, telling
 from explorer.bench.measured import DRAFT_ALONE, is_plain
 from explorer.errors import UserError
@@ -131,6 +132,12 @@ def origin(name: str) -> str:
         f"{what['date'][:10]}; the process held {record['memory']['resident'] / 1e6:.0f} MB. "
         f"[All figures](figures/{name}.json)."
     )
+
+
+def forms(name: str) -> str:
+    """What each form of a target costs in fidelity, and what it takes, with where it was measured."""
+    record = _figures(name)
+    return f"{form_table([FormLine(**one) for one in record['forms']])}\n\n{form_origin(record)} [All figures](figures/{name}.json)."
 
 
 def _lines(name: str) -> list[Line]:
@@ -258,6 +265,7 @@ TABLES: dict[str, Callable[..., str]] = {
         speeds,
         remarks,
         origin,
+        forms,
         predictors,
         replayed,
         printed,

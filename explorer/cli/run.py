@@ -64,7 +64,7 @@ def main(args: argparse.Namespace) -> int:
 
     for sentence in without_effect([name for name, value in vars(args).items() if value is not None], config):
         say(f"note: {sentence}")
-    pair = load_pair(name, args.device, args.dtype, progress=say)
+    pair = load_pair(name, args.device, args.dtype, args.target_form, say)
     prompt = pair.encode(text, config.raw_prompt)
     if config.needs_layer:
         from explorer.engine.drafters.pacer.shipped import card_for, with_choice

@@ -104,7 +104,7 @@ def main(args: argparse.Namespace) -> int:
         name = args.pair or default_pair(processes.device)
         for point in points:
             point.check_with(offers_of(name, args))
-        pair = load_pair(name, processes.device, args.dtype, progress=processes.say)
+        pair = load_pair(name, processes.device, args.dtype, args.target_form, processes.say)
         if base.needs_layer:
             if args.pacer_layer:
                 pair = pair.with_pacer_layer(args.pacer_layer)

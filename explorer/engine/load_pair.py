@@ -10,7 +10,8 @@ from explorer.engine.drafters.pacer import shipped
 from explorer.engine.models.fingerprint import fingerprint
 from explorer.engine.models.linears import Form
 from explorer.engine.models.loading import Placement, graft, placement, read_tokenizer, read_weights
-from explorer.engine.models.model import output_device
+from explorer.engine.models.model import UnsupportedModel, output_device
+from explorer.engine.models.packed import PackedModel
 from explorer.engine.models.registry import JUDGES, find_pair, folders_of, public_name, public_reference
 from explorer.engine.models.weights import Progress, RegistryModel, WeightsError
 from explorer.engine.pair import Pair, check_same_vocabulary
@@ -29,12 +30,14 @@ def load_pair(
     device: torch's name, or auto for a target larger than one device; default CUDA if present, else CPU. dtype: of both
     models, by torch's name. Default: bfloat16 on CUDA; on a CPU the packed forms of packed.py (bfloat16 flips near-tied argmaxes
     between chunk sizes, and `exact` would not be exact) and a quantized draft. Naming a dtype runs transformers' own modules in it.
-    form: of the target on a CPU; float32 where none is named. Only the embedded pair is fetched without being asked for. Raises UserErrors:
+    form: of the target on a CPU, where its family can be packed; that of the pair where none is named. Only the embedded pair is fetched without being asked for. Raises UserErrors:
     UnknownPair, WeightsError, PairMismatch, UnsupportedModel, JudgeHeadError, CardError, and ConfigError for a device or
     dtype that does not exist.
     """
     known = find_pair(name)
     where = placement(device, dtype, form)
+    if where.form and not form:
+        where = replace(where, form=known.target_form)
     sources = {side: public_reference(reference) for side, reference in known.sides.items()}
     folders = folders_of(known, progress)
     try:
@@ -47,9 +50,11 @@ def load_pair(
             if isinstance(reference, RegistryModel) and folders[side] in error.message.values.values():
                 raise WeightsError("weights.made_anew", reason=error) from error
         raise
-    if head := judge_head.find(pair.name, pair.fingerprints.get("target"), JUDGES):
+    if form and not isinstance(pair.target, PackedModel):
+        raise UnsupportedModel("model.no_form", pair=pair.name, form=form)
+    if head := judge_head.find(known.name, pair.fingerprints.get("target"), JUDGES):
         pair = pair.with_judge_head(head)
-    return pair.with_pacer_layers(shipped.find(pair.name, pair.fingerprints).values())
+    return pair.with_pacer_layers(shipped.find(known.name, pair.fingerprints).values())
 
 
 def load_folders(

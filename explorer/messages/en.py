@@ -134,6 +134,7 @@ MESSAGES = {
     "tokenizer.no_table": "a tokenizer of the kind {tokenizer} cannot be used here: it is a program, and its tokens are read off the table of a tokenizer.json",
     "model.rows": "the model has {rows} output rows, its tokenizer {tokens} tokens",
     "model.recurrent": "{family} keeps a recurrent state that cannot be rolled back after a rejection",
+    "model.no_form": "the target of {pair} cannot be packed, so it has no form {form}: leave --target-form out",
     "model.no_states": "the hidden states of {family} models are not available here: only of {families}",
     # PACER's layers and judge heads on disk
     "layer.file_missing": "{folder} holds no {file}",
@@ -246,6 +247,8 @@ MESSAGES = {
     "bench.not_packed": "Target in its fastest form: not run here, this target runs on transformers' own modules and has one form.",
     "bench.no_room": "Target in {form}: not timed here, it needs about {needed} GB and {free} GB are free.",
     "bench.draft_vocabulary": "{row}: not run here, the draft has another vocabulary, so its tokens cannot be compared with the target's.",
+    "bench.one_form": "{pair}: this target runs on transformers' own modules and has one form",
+    "bench.form_ended": "the process of the form {form} ended early: perhaps memory ran out",
     # Collecting and training
     "training.other_settings": "{folder} was begun with other settings or weights ({file}): use the same or another folder",
     "training.no_collection": "{folder} holds no settings.json: it is not the folder of a collection. Run the step collect (or generate) first",

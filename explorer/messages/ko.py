@@ -164,6 +164,7 @@ MESSAGES = {
     "tokenizer.no_table": "{tokenizer} 토크나이저는 쓸 수 없습니다. 토큰을 tokenizer.json의 표에서 읽는데, 이 토크나이저에는 표가 없습니다",
     "model.rows": "모델의 출력은 {rows}행인데 토크나이저의 토큰은 {tokens}개입니다",
     "model.recurrent": "{family}: 거부한 뒤 되돌릴 수 없는 순환 상태가 있습니다",
+    "model.no_form": "{pair}: 목표 모델을 압축 배치할 수 없어 이 형식을 쓸 수 없습니다({form}). --target-form을 빼세요",
     "model.no_states": "{family} 모델의 은닉 상태는 여기서 쓸 수 없습니다. 쓸 수 있는 모델: {families}",
     # PACER's layers and judge heads on disk
     "layer.file_missing": "{folder}: {file} 파일이 없습니다",
@@ -276,6 +277,8 @@ MESSAGES = {
     "bench.not_packed": "가장 빠른 형식의 타깃: 여기서는 실행하지 않았습니다. 이 타깃은 transformers 자체 모듈로 실행되며 형식이 하나입니다.",
     "bench.no_room": "{form} 형식의 타깃: 여기서는 재지 않았습니다. 약 {needed} GB가 필요한데 {free} GB가 비어 있습니다.",
     "bench.draft_vocabulary": "{row}: 여기서는 실행하지 않았습니다. 초안 모델의 어휘가 달라 그 토큰을 타깃의 토큰과 비교할 수 없습니다.",
+    "bench.one_form": "{pair}: 이 타깃은 transformers 자체 모듈로 실행되며 형식이 하나입니다",
+    "bench.form_ended": "{form} 형식의 프로세스가 일찍 끝났습니다. 메모리가 부족했을 수 있습니다",
     # Collecting and training
     "training.other_settings": "{folder}: 다른 설정이나 가중치로 시작한 폴더입니다({file}). 같은 설정을 쓰거나 다른 폴더를 지정하세요",
     "training.no_collection": "{folder}: settings.json이 없습니다. 수집 폴더가 아닙니다. 먼저 collect(또는 generate) 단계를 실행하세요",

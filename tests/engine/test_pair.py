@@ -13,7 +13,7 @@ from explorer.engine.models import loading
 from explorer.engine.models.loading import Placement, placement
 from explorer.engine.models.model import LanguageModel, UnsupportedModel
 from explorer.engine.models.packed import PackedModel
-from explorer.engine.models.registry import UnknownPair, default_pair, find_pair, known_pairs
+from explorer.engine.models.registry import USUAL_FORM, UnknownPair, default_pair, find_pair, known_pairs
 from explorer.engine.pair import Pair, PairMismatch, check_same_vocabulary
 from explorer.errors import UserError
 from explorer.prompts import PromptError
@@ -151,7 +151,7 @@ def name_of(folders) -> str:
 
 @pytest.mark.parametrize("dtype", [None, "float32", "bfloat16"])
 def test_a_pair_of_folders_loads(folders, pair, dtype):
-    loaded = load_pair(name_of(folders), device="cpu", dtype=dtype)
+    loaded = load_pair(f"{name_of(folders)}@float32", device="cpu", dtype=dtype)
     assert isinstance(loaded.target, LanguageModel if dtype else PackedModel)
     assert loaded.stop_ids == pair.stop_ids
     assert set(loaded.fingerprints) == {"target", "draft"}
@@ -159,6 +159,23 @@ def test_a_pair_of_folders_loads(folders, pair, dtype):
     config = DecodeConfig(rule="exact", draft_length=4, max_new_tokens=12)
     ids = [[t for r in decode(p, [1, 2, 3, 4], config) for t in r.emitted] for p in (loaded, pair)]
     assert ids[0] == ids[1] or dtype == "bfloat16"
+
+
+@pytest.mark.parametrize("form", ["float32", "int8", "int4"])
+def test_a_target_is_packed_in_the_form_that_is_asked_for(form, folders):
+    """By the name of the pair or by the option; the name in a record gives it again."""
+    named, asked = load_pair(f"{name_of(folders)}@{form}", "cpu"), load_pair(name_of(folders), "cpu", form=form)
+    assert named.target.form == asked.target.form == form
+    assert named.name.endswith(f"@{form}") == (form != USUAL_FORM)
+    assert load_pair(name_of(folders), "cpu").target.form == USUAL_FORM
+
+
+def test_a_form_that_cannot_be_had_is_refused(folders, make_model):
+    with pytest.raises(ConfigError, match="leave --dtype out"):
+        load_pair(name_of(folders), "cpu", "float32", form="int8")
+    make_model("mistral", 0).save_pretrained(folders / "target")
+    with pytest.raises(UnsupportedModel, match="cannot be packed"):
+        load_pair(name_of(folders), "cpu", form="int8")
 
 
 def test_folders_with_two_vocabularies_are_refused(folders):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,8 @@ ASSETS = Path(__file__).parents[3] / "assets"
 WEIGHTS = ASSETS / "weights"
 JUDGES = WEIGHTS / "judges"  # judge heads of targets
 
+FORMS = ("float32", "int8", "int4")  # of a target on a CPU (linears.py)
+USUAL_FORM = "int8"  # of a pair that names none: exact to the bit, measured as faithful as 4 bits, and the fastest to verify with
 CROSS_TOKENIZER = "cross-tokenizer"  # third part of a pair's name: its draft has a vocabulary of its own
 
 
@@ -45,6 +47,7 @@ class KnownPair:
     draft: Reference  # of a pair named on the spot also an EAGLE-3 head: its target then drafts for itself as well
     head: Reference | None = None  # an EAGLE-3 head of the target
     cross_tokenizer: bool = False  # the draft has a vocabulary of its own
+    target_form: str = USUAL_FORM  # of the target on a CPU, where its shape can be packed
     download_gb: float | None = None
     suits: str = ""
 
@@ -73,7 +76,7 @@ class KnownPair:
     @property
     def offers(self) -> Offers:
         """What runs on it can use, as far as that is known before it is loaded. A pair named on the spot may bring any."""
-        named_here = self not in _pairs()
+        named_here = self.name not in {pair.name for pair in _pairs()}
         return Offers(
             pacer_layer=named_here or self.has_pacer_layer,
             head=named_here or self.head is not None,
@@ -141,7 +144,13 @@ def _pairs() -> tuple[KnownPair, ...]:
 
 
 def find_pair(name: str) -> KnownPair:
-    """The known pair of that name, or one made of TARGET,DRAFT, by consent with vocabularies of their own; raises UnknownPair."""
+    """The known pair of that name, or one made of TARGET,DRAFT, by consent with vocabularies of their own; NAME@FORM names the form
+    of its target on a CPU. Raises UnknownPair."""
+    before, at, form = name.rpartition("@")
+    return replace(_find(before), target_form=form) if at and form in FORMS else _find(name)
+
+
+def _find(name: str) -> KnownPair:
     for pair in known_pairs():
         if pair.name == name:
             return pair
@@ -164,12 +173,12 @@ def folders_of(known: KnownPair, progress: Progress = lambda message: None) -> d
 
 
 def public_name(known: KnownPair) -> str:
-    """What to call a pair in a record."""
-    if known in known_pairs():
-        return known.name
-    return ",".join(
-        [*map(public_reference, known.sides.values()), *([CROSS_TOKENIZER] if known.cross_tokenizer else [])]
-    )
+    """What to call a pair in a record: a name that find_pair takes."""
+    usual = next((pair for pair in known_pairs() if pair.name == known.name), None)
+    parts = [*map(public_reference, known.sides.values()), *([CROSS_TOKENIZER] if known.cross_tokenizer else [])]
+    name = known.name if usual else ",".join(parts)
+    is_usual = known.target_form == (usual.target_form if usual else USUAL_FORM)
+    return name if is_usual else f"{name}@{known.target_form}"
 
 
 def _folder(reference: Reference, progress: Progress) -> Path:

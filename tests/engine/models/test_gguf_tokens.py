@@ -86,7 +86,7 @@ def with_added_token(tokenizer, model, folder, text: str = "[PAD]"):
 def test_so_it_is_in_folders(dtype, pair, tmp_path, plain_greedy_ids):
     target = with_added_token(pair.tokenizer, pair.oracle, tmp_path / "target")
     draft = with_added_token(pair.tokenizer, pair.oracle_draft, tmp_path / "draft")
-    loaded = load_pair(f"{target},{draft}", device="cpu", dtype=dtype)
+    loaded = load_pair(f"{target},{draft}@float32", device="cpu", dtype=dtype)
     assert (len(loaded.vocabulary), loaded.vocab_size) == (268, 267)
     assert ids_of(loaded) == plain_greedy_ids(pair, PROMPT, 30)
 
@@ -96,7 +96,7 @@ def test_a_draft_of_another_vocabulary_never_reads_such_a_token(pair, tmp_path, 
     pair.oracle.save_pretrained(tmp_path / "target")
     pair.tokenizer.save_pretrained(tmp_path / "target")
     draft = with_added_token(pair.tokenizer, pair.oracle_draft, tmp_path / "draft", "the")
-    loaded = load_pair(f"{tmp_path / 'target'},{draft},cross-tokenizer", device="cpu")
+    loaded = load_pair(f"{tmp_path / 'target'},{draft},cross-tokenizer@float32", device="cpu")
     prompt = list(loaded.encode("Say the word", raw=True).ids)
     rounds = decode(loaded, prompt, DecodeConfig(rule="exact", max_new_tokens=12))
     assert [token for round_ in rounds for token in round_.emitted] == plain_greedy_ids(pair, prompt, 12)
