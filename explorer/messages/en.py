@@ -95,7 +95,7 @@ MESSAGES = {
     "table.judgements": "{count} tokens to judge, and docs/figures/judged.json judges {known}",
     # Pairs
     "pair.lacks": "{reason} ({pair} has none; there is one for: {pairs})",
-    "pair.unknown_named": "unknown pair {name}: name one of {names}, or TARGET,DRAFT as hub ids or local folders, or TARGET,DRAFT,{cross}",
+    "pair.unknown_named": "unknown pair {name}: name one of {names}, or TARGET,DRAFT as hub ids or local folders, or TARGET,DRAFT,{cross} (a name with a comma in double quotes)",
     "pair.other_vocabulary": "the draft's vocabulary is not the target's: {ours} and {theirs} {what}, for example {examples}. A pair needs one tokenizer; to have the draft's text tokenised again for the target, name the pair TARGET,DRAFT,cross-tokenizer",
     "pair.unknown": "unknown pair {pair}: choose one of {names}",
     "pair.name_too_long": "the name of a pair has at most {limit} characters",
@@ -133,6 +133,7 @@ MESSAGES = {
     "model.not_numbers": "the output of {side} is not numbers (NaN or infinity): its weights are damaged, or too large for the number format (--dtype)",
     "tokenizer.no_table": "a tokenizer of the kind {tokenizer} cannot be used here: it is a program, and its tokens are read off the table of a tokenizer.json",
     "model.rows": "the model has {rows} output rows, its tokenizer {tokens} tokens",
+    "model.layers": "{family} has layers of a kind ({kinds}) whose cache cannot be rolled back after a rejection here",
     "model.recurrent": "{family} keeps a recurrent state that cannot be rolled back after a rejection",
     "model.no_form": "the target of {pair} cannot be packed, so it has no form {form}: leave --target-form out",
     "model.no_states": "the hidden states of {family} models are not available here: only of {families}",

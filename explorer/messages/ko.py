@@ -125,7 +125,7 @@ MESSAGES = {
     "table.judgements": "판정할 토큰은 {count}개인데 docs/figures/judged.json의 판정은 {known}개입니다",
     # Pairs
     "pair.lacks": "{reason} ({pair}에는 없음, 있는 것: {pairs})",
-    "pair.unknown_named": "알 수 없는 모델 쌍 {name}. {names} 중 하나를 지정하거나, 허브 이름 또는 폴더를 TARGET,DRAFT 또는 TARGET,DRAFT,{cross} 형식으로 지정하세요",
+    "pair.unknown_named": "알 수 없는 모델 쌍 {name}. {names} 중 하나를 지정하거나, 허브 이름 또는 폴더를 TARGET,DRAFT 또는 TARGET,DRAFT,{cross} 형식으로 지정하세요(쉼표가 든 이름은 큰따옴표로 묶으세요)",
     "pair.other_vocabulary": "초안 모델의 어휘가 목표 모델과 다릅니다: {what} {ours}개와 {theirs}개, 예: {examples}. 모델 쌍에는 같은 토크나이저가 필요합니다. 초안의 텍스트를 목표 모델용으로 다시 토큰화하려면 TARGET,DRAFT,cross-tokenizer로 지정하세요",
     "pair.unknown": "알 수 없는 모델 쌍 {pair}. 다음 중에서 고르세요: {names}",
     "pair.name_too_long": "모델 쌍의 이름은 최대 {limit}자입니다",
@@ -163,6 +163,7 @@ MESSAGES = {
     "model.not_numbers": "{side}의 출력이 수가 아닙니다(NaN 또는 무한대). 가중치가 손상되었거나 수 형식(--dtype)에 비해 너무 큽니다",
     "tokenizer.no_table": "{tokenizer} 토크나이저는 쓸 수 없습니다. 토큰을 tokenizer.json의 표에서 읽는데, 이 토크나이저에는 표가 없습니다",
     "model.rows": "모델의 출력은 {rows}행인데 토크나이저의 토큰은 {tokens}개입니다",
+    "model.layers": "{family}: 거부된 뒤 캐시를 되돌릴 수 없는 종류의 층({kinds})이 있습니다",
     "model.recurrent": "{family}: 거부한 뒤 되돌릴 수 없는 순환 상태가 있습니다",
     "model.no_form": "{pair}: 목표 모델을 압축 배치할 수 없어 이 형식을 쓸 수 없습니다({form}). --target-form을 빼세요",
     "model.no_states": "{family} 모델의 은닉 상태는 여기서 쓸 수 없습니다. 쓸 수 있는 모델: {families}",
