@@ -141,7 +141,7 @@ def local_or_hub(reference: str, download: bool = False, progress: Progress = pr
             return path
         return _converted_file(_only_gguf(path), progress)
     if path:
-        if path.suffix != ".gguf":
+        if not _is_gguf(path):
             raise WeightsError("weights.not_a_model", reference=reference)
         return _converted_file(path, progress)
     if reference.count("/") != 1 or reference.startswith((".", "/", "~")):
@@ -156,7 +156,7 @@ def is_here(reference: RegistryModel | str) -> bool:
     try:
         path = local_path(reference)
         return (
-            path.suffix == ".gguf" or bool(_only_gguf(path))
+            _is_gguf(path) or bool(_only_gguf(path))
             if path and not _is_complete(path)
             else bool(local_or_hub(reference))
         )
@@ -315,8 +315,12 @@ def _is_complete(folder: Path) -> bool:
         return False
 
 
+def _is_gguf(path: Path) -> bool:
+    return path.suffix.lower() == ".gguf"
+
+
 def _only_gguf(folder: Path) -> Path:
-    files = sorted(folder.glob("*.gguf"))
+    files = sorted(filter(_is_gguf, folder.iterdir()))
     if len(files) == 1:
         return files[0]
     if files:
