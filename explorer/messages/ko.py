@@ -286,7 +286,6 @@ MESSAGES = {
     "bench.not_run": "{row}: 여기서는 실행하지 않았습니다. {reason}.",
     "bench.gguf_without_peer": "--gguf와 --peer-path는 비교 프로그램을 위한 것입니다. --peer llama.cpp로 지정하세요",
     "bench.no_gguf": "--gguf {file}: 그런 파일이 없습니다",
-    "bench.one_form": "{pair}: 이 타깃은 transformers 자체 모듈로 실행되며 형식이 하나입니다",
     "bench.form_ended": "{form} 형식의 프로세스가 일찍 끝났습니다. 메모리가 부족했을 수 있습니다",
     # Collecting and training
     "training.other_settings": "{folder}: 다른 설정이나 가중치로 시작한 폴더입니다({file}). 같은 설정을 쓰거나 다른 폴더를 지정하세요",
