@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+from explorer.analysis.cost_files import KEY
+from explorer.bench.cost_check import costs_of
 from explorer.bench.lines import drafts_that_differ, kind_table, line, notes, table
 from explorer.bench.measured import PLAIN
 from explorer.bench.pacer_rows import adaptive_rows, read_row
@@ -35,6 +37,7 @@ from explorer.engine.pair import Pair
 from explorer.errors import UserError
 from explorer.files import write_whole
 from explorer.prompts import PromptItem
+from explorer.schema import write
 
 
 def main(args: argparse.Namespace, items: Sequence[PromptItem]) -> int:
@@ -90,6 +93,7 @@ def main(args: argparse.Namespace, items: Sequence[PromptItem]) -> int:
             "draft_lengths": lengths,
             "memory": {"weights": forms, "resident": resident},
             "lines": [asdict(one) for one in lines],
+            KEY: write(costs_of(passes, provenance)),
         }
         write_whole(args.out, json.dumps(record, indent=1))
     return 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from explorer.analysis.costs import Work
 from explorer.trace import Round, Seconds
 
 PLAIN = "plain greedy"
@@ -20,6 +21,7 @@ class Measured:
     wall: float
     passes: int
     rounds: tuple[Round, ...] = ()  # none: not this engine's
+    works: tuple[Work, ...] = ()  # of each round
 
     @property
     def seconds(self) -> Seconds:
