@@ -1,12 +1,29 @@
-"""Writing files so that they are complete or not there: a full disk or a killed process leaves no half of one."""
+"""Texts of people read whatever marks their editor put first, and files written so that they are complete or not there: a full disk
+or a killed process leaves no half of one.
+"""
 
 from __future__ import annotations
 
+import codecs
 import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+# Marks at the start of a file that name its encoding; Windows programs write them. The longer one first: it begins with another.
+MARKS = {
+    codecs.BOM_UTF32_LE: "utf-32", codecs.BOM_UTF32_BE: "utf-32", codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}  # fmt: skip
+
+
+def read_text(path: str | Path) -> str:
+    """The text of a file in UTF-8, or in the encoding that a mark at its start names, without the mark; raises UnicodeDecodeError."""
+    with open(path, "rb") as file:
+        start = file.read(4)
+    encoding = next((name for mark, name in MARKS.items() if start.startswith(mark)), "utf-8")
+    return Path(path).read_text(encoding=encoding)
 
 
 def write_whole(path: str | Path, text: str, encoding: str = "utf-8") -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from explorer.errors import UserError
+from explorer.files import read_text
 from explorer.schema import parse_json, read
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
@@ -78,17 +79,19 @@ def _number(text: str) -> float:
 
 
 def read_prompts(path: Path) -> tuple[PromptItem, ...]:
-    """Read a JSONL file of prompts, in this project's form or as GSM8K and its kin: a question, an answer that ends in
-    `#### number`. Raises UserError naming the line, OSError where there is no file."""
+    """Read a file of prompts: JSON lines or one JSON array, in this project's form or as GSM8K and its kin: a question, an answer that
+    ends in `#### number`. Raises UserError naming the line or entry, OSError where there is no file."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_text(path)
     except UnicodeDecodeError:
         raise UserError("file.not_text", file=path) from None
     return prompts_of(text, str(path))
 
 
 def prompts_of(text: str, source: str) -> tuple[PromptItem, ...]:
-    """The prompts of JSON lines, as `read_prompts`; source: what a message calls the text."""
+    """The prompts of JSON lines or of a JSON array, as `read_prompts`; source: what a message calls the text."""
+    if text.lstrip().startswith("["):
+        return _of_array(text, source)
     items = []
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
@@ -101,13 +104,44 @@ def prompts_of(text: str, source: str) -> tuple[PromptItem, ...]:
     return tuple(items)
 
 
+def _of_array(text: str, source: str) -> tuple[PromptItem, ...]:
+    """The prompts of a JSON array: objects as in lines, or texts."""
+    try:
+        entries = parse_json(text)
+    except UserError as error:
+        raise UserError("file.wrong", file=source, reason=error) from None
+    items = []
+    for number, entry in enumerate(entries, 1):
+        try:
+            items.append(PromptItem(entry) if isinstance(entry, str) else _item(entry))
+        except UserError as error:
+            raise UserError("prompts.entry", source=source, number=number, reason=error) from None
+    if not items:
+        raise UserError("prompts.none_in", source=source)
+    return tuple(items)
+
+
 def typed_prompts(text: str) -> tuple[PromptItem, ...]:
-    """Prompts as a person types them: one a line, or, where there are blank lines, one a paragraph. JSON lines are read as such."""
-    if text.lstrip().startswith("{"):
+    """Prompts as a person types them: one a line, or, where there are blank lines, one a paragraph. JSON lines and a JSON array are
+    read as such; a text that only begins with a bracket is none."""
+    text = text.lstrip("\ufeff")
+    if text.lstrip().startswith("{") or _is_array(text):
         return prompts_of(text, "the text")
     paragraphs = re.split(r"\n\s*\n", text.strip())
     parts = paragraphs if len(paragraphs) > 1 else text.splitlines()
     return tuple(PromptItem(part.strip()) for part in parts if part.strip())
+
+
+def _is_array(text: str) -> bool:
+    if not text.lstrip().startswith("["):
+        return False
+    if re.match(r"\s*\[\s*\{", text):  # meant as one, right or wrong
+        return True
+    try:
+        entries = parse_json(text)
+    except UserError:
+        return False
+    return bool(entries) and all(isinstance(entry, str) for entry in entries)
 
 
 def _item(data: Any) -> PromptItem:

@@ -35,6 +35,8 @@ class SchemaError(UserError):
 
 def parse_json(text: str | bytes) -> Any:
     """Parse JSON strictly: NaN, infinities, runaway nesting and floods of lists are refused with a SchemaError."""
+    if isinstance(text, str):
+        text = text.removeprefix("\ufeff")  # a mark of some editors, which bytes may have as well
     brackets = ("[", "{") if isinstance(text, str) else (b"[", b"{")
     if sum(text.count(bracket) for bracket in brackets) > MAX_CONTAINERS:
         raise SchemaError("record.containers", limit=f"{MAX_CONTAINERS:,}")

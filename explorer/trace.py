@@ -17,6 +17,7 @@ from typing import Any, Literal
 
 from explorer.config import ENTROPY_MAXIMUM, DecodeConfig
 from explorer.files import write_whole
+from explorer.messages import Message
 from explorer.pieces import text_of
 from explorer.schema import MAX_FLOAT, MAX_INT, OMIT_EMPTY, OMIT_NONE, SchemaError, parse_json, read, write
 from explorer.stops import Stop, StopRule
@@ -422,9 +423,16 @@ class Provenance:
     date: str  # ISO 8601, UTC
     head: str | None = None  # the feature-fed head of the target, where the pair has one
     cross_tokenizer: bool = False  # the draft has a vocabulary of its own: its text was tokenised again for the target
+    # Generation settings of the target that the run did not follow, each with its value, like `repetition_penalty 1.1`.
+    ignored: tuple[str, ...] = field(default=(), metadata=OMIT_EMPTY)
 
     def __post_init__(self) -> None:
         _require(self.threads > 0, "threads must be at least 1")
+
+    @property
+    def notes(self) -> tuple[Message, ...]:
+        """What a reader of the figures may not expect of these weights."""
+        return (Message("note.ignored", {"settings": ", ".join(self.ignored)}),) if self.ignored else ()
 
 
 def mentioned_ids(

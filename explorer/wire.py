@@ -87,7 +87,8 @@ def header(
 
 def origin(provenance: Provenance) -> dict[str, Any]:
     """What a reader must know to trust a figure: who ran, in which number format, where and when."""
-    return {name: getattr(provenance, name) for name in ("pair", "target", "draft", "dtype", "device", "date")}
+    told = ("pair", "target", "draft", "dtype", "device", "date", *(("ignored",) if provenance.ignored else ()))
+    return {name: getattr(provenance, name) for name in told}
 
 
 def question(prompt: Prompt) -> str:

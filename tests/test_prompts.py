@@ -6,7 +6,8 @@ from collections import Counter
 import pytest
 
 from explorer.errors import UserError
-from explorer.prompts import CHECKABLE, EXAMPLES, HELD_OUT, PromptItem, read_prompts, typed_prompts
+from explorer.files import read_text
+from explorer.prompts import CHECKABLE, EXAMPLES, HELD_OUT, PromptItem, prompts_of, read_prompts, typed_prompts
 from explorer.training.common.prompts import Exclusion
 
 
@@ -117,6 +118,12 @@ def test_the_shipped_answers_are_found_in_a_plain_reply_and_not_in_another():
         ("a\n \n\t\nb\n\n", ["a", "b"]),
         ("  \n", []),
         ('{"prompt": "p", "answer": "x"}\n', ["p"]),
+        ('\ufeff{"prompt": "p", "answer": "x"}\n', ["p"]),
+        ('[\n  {"prompt": "p"},\n  {"prompt": "q"}\n]', ["p", "q"]),
+        ('["p", "q"]', ["p", "q"]),
+        ("[1, 2] sort this\n[3, 4] and this", ["[1, 2] sort this", "[3, 4] and this"]),
+        ("[3, 1, 2]", ["[3, 1, 2]"]),
+        ("\ufeffone\ntwo", ["one", "two"]),
     ],
 )
 def test_prompts_as_typed(text, prompts):
@@ -127,3 +134,32 @@ def test_typed_json_lines_are_checked():
     assert typed_prompts('{"prompt": "p", "answer": "x"}')[0].is_right("xyz")
     with pytest.raises(UserError, match="the text line 2"):
         typed_prompts('{"prompt": "p"}\n{"prompt": 3}')
+
+
+ENTRIES = [{"prompt": "Größe?\nIn cm.", "answer": "3"}, {"question": "How many?", "answer": "So: #### 4"}]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-32"])
+@pytest.mark.parametrize("as_array", [False, True])
+def test_a_file_is_read_whatever_mark_stands_first_and_as_lines_or_an_array(encoding, as_array, tmp_path):
+    """The mark, or the JSON itself, became the prompt, and the answers were lost."""
+    path = tmp_path / "set.json"
+    lines = [json.dumps(entry, ensure_ascii=False) for entry in ENTRIES]
+    path.write_text(json.dumps(ENTRIES, indent=1) if as_array else "\r\n".join(lines), encoding=encoding)
+    first, second = read_prompts(path)
+    assert (first.prompt, first.answer, second.answer) == (ENTRIES[0]["prompt"], "3", "4")
+    assert read_text(path).startswith(("[", "{"))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('[{"prompt": "p"}, {"prompt": 3}]', "entry 2: prompt must be"),
+        ('[{"prompt": "p"}', "the text: not valid JSON"),
+    ],
+)
+def test_an_array_is_checked_entry_by_entry(text, message):
+    with pytest.raises(UserError, match=message):
+        typed_prompts(text)
+    with pytest.raises(UserError, match="holds no prompts"):
+        prompts_of("[]", "the text")

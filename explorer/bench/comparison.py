@@ -10,15 +10,18 @@ import argparse
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from explorer.analysis.cost_files import KEY
 from explorer.bench.cost_check import costs_of
-from explorer.bench.lines import drafts_that_differ, kind_table, line, notes, table
-from explorer.bench.measured import PLAIN
+from explorer.bench.forms import FORMS
+from explorer.bench.lines import drafts_that_differ, kind_table, notes, pooled, table
+from explorer.bench.measured import DRAFT_ALONE, PLAIN, fastest_name
 from explorer.bench.pacer_rows import adaptive_rows, read_row
+from explorer.bench.plain_rows import draft_alone, fastest_form, other_target
 from explorer.bench.rows import (
+    Runner,
     choose,
     is_chosen,
     measure,
@@ -36,8 +39,19 @@ from explorer.engine.models.registry import default_pair
 from explorer.engine.pair import Pair
 from explorer.errors import UserError
 from explorer.files import write_whole
+from explorer.messages import Message
 from explorer.prompts import PromptItem
 from explorer.schema import write
+
+
+@dataclass(slots=True)
+class Contest:
+    """The rows that are run, and what there is to say of them beside the figures."""
+
+    rows: dict[str, Runner]
+    weights: dict[str, int]  # bytes, by model and form
+    said: list[str]  # sentences, one for each row that is not there as wanted, and why
+    form_milliseconds: dict[str, float]  # a pass of the target over one row, by form; empty: forms were not timed
 
 
 def main(args: argparse.Namespace, items: Sequence[PromptItem]) -> int:
@@ -47,36 +61,24 @@ def main(args: argparse.Namespace, items: Sequence[PromptItem]) -> int:
     for text in args.row:
         read_row(text, base, {})  # refused before anything is loaded
     name = args.pair or default_pair(args.device)
-    pair = load_pair(name, args.device, args.dtype, progress=say)
+    pair = load_pair(name, args.device, args.dtype, args.target_form, say)
     resident = _resident_bytes()
     if args.pacer_layer:
         pair = pair.with_pacer_layer(args.pacer_layer)
     prompts = [list(pair.encode(item.prompt).ids) for item in items]
-    rows = our_rows(pair, base, lengths)
-    rows |= {row: ours(pair, config) for row, config in adaptive_rows(pair, base, pair.cards, args.row).items()}
-    known = [*rows, *their_names(lengths)]
-    for text in args.rows or ():
-        if not any(text in row for row in known):
-            raise UserError("bench.no_such_row", text=repr(text), known="; ".join(known))
-    chosen = choose(rows, [*args.rows, *args.row] if args.rows else None)
-    forms = _forms(pair)
-    if any(is_chosen(row, args.rows) for row in their_names(lengths)):
-        reference = pair if isinstance(pair.target, LanguageModel) else load_pair(name, args.device, "float32")
-        forms |= _forms(reference)
-        chosen |= choose(their_rows(reference, base, lengths), args.rows)
-
-    chosen, left_out = runnable(chosen, prompts[0])
+    contest = _contest(args, name, pair, base, lengths)
+    chosen, left_out = runnable(contest.rows, prompts[0])
     passes = measure(chosen, prompts, args.passes)
-    kinds = [item.kind for item in items]
-    lines = [line(row, [one[row] for one in passes], [one[PLAIN] for one in passes], kinds) for row in passes[0]]
+    lines = pooled(passes, [item.kind for item in items])
 
     provenance = pair.provenance()
-    print(table(lines), kind_table(lines), *notes(lines), *left_out, sep="\n\n")
+    said = [*notes(lines), *contest.said, *left_out, *map(str, provenance.notes)]
+    print(table(lines), kind_table(lines), *said, sep="\n\n")
     print(
         f"\nMeasured: {provenance.pair}, {len(prompts)} prompts of {args.prompts.name}, {base.max_new_tokens} tokens, "
         f"{args.passes} passes, target {provenance.dtype['target']}, draft {provenance.dtype['draft']}, "
         f"{provenance.device}, {provenance.date[:10]}. Weights: "
-        + ", ".join(f"{form} {size / 1e6:.0f} MB" for form, size in forms.items())
+        + ", ".join(f"{form} {size / 1e6:.0f} MB" for form, size in contest.weights.items())
         + f" (counted); this process held {resident / 1e6:.0f} MB after loading the pair."
     )
     drafts = [drafts_that_differ(passes[-1], length) for length in lengths]
@@ -91,7 +93,9 @@ def main(args: argparse.Namespace, items: Sequence[PromptItem]) -> int:
             "provenance": asdict(provenance),
             "config": asdict(base),
             "draft_lengths": lengths,
-            "memory": {"weights": forms, "resident": resident},
+            "memory": {"weights": contest.weights, "resident": resident},
+            "form_milliseconds": contest.form_milliseconds,
+            "said": said,
             "lines": [asdict(one) for one in lines],
             KEY: write(costs_of(passes, provenance)),
         }
@@ -99,7 +103,42 @@ def main(args: argparse.Namespace, items: Sequence[PromptItem]) -> int:
     return 0
 
 
-def _forms(pair: Pair) -> dict[str, int]:
+def _contest(args: argparse.Namespace, name: str, pair: Pair, base: DecodeConfig, lengths: Sequence[int]) -> Contest:
+    """What `--rows` chooses, in the order of the table: plain rows first. Raises UserError for a text that names no row."""
+    rows = our_rows(pair, base, lengths)
+    rows |= {row: ours(pair, config) for row, config in adaptive_rows(pair, base, pair.cards, args.row).items()}
+    form_names, their = [fastest_name(form) for form in FORMS], their_names(lengths)
+    known = [PLAIN, DRAFT_ALONE, *form_names, *(row for row in rows if row != PLAIN), *their]
+    for text in args.rows or ():
+        if not any(text in row for row in known):
+            raise UserError("bench.no_such_row", text=repr(text), known="; ".join(known))
+
+    def wanted(names: Sequence[str]) -> bool:
+        return any(is_chosen(row, args.rows) for row in names)
+
+    contest = Contest({PLAIN: rows[PLAIN]}, _weights(pair), [], {})
+    if wanted([DRAFT_ALONE]):
+        if pair.draft_side:
+            contest.said.append(str(Message("bench.draft_vocabulary", {"row": DRAFT_ALONE})))
+        else:
+            contest.rows[DRAFT_ALONE] = draft_alone(pair, base)
+    if wanted(form_names):
+        say("Timing the forms of the target ...")
+        found = fastest_form(pair, lambda form: load_pair(name, args.device, form=form).target)
+        contest.said += map(str, found.said)
+        contest.form_milliseconds = found.milliseconds
+        if found.model is not pair.target:
+            contest.rows[fastest_name(found.model.form)] = other_target(pair, found.model, base)
+            contest.weights[f"target {found.model.dtype_name}"] = found.model.weight_bytes
+    contest.rows |= choose(rows, [*args.rows, *args.row] if args.rows else None)
+    if wanted(their):
+        reference = pair if isinstance(pair.target, LanguageModel) else load_pair(name, args.device, "float32")
+        contest.weights |= _weights(reference)
+        contest.rows |= choose(their_rows(reference, base, lengths), args.rows)
+    return contest
+
+
+def _weights(pair: Pair) -> dict[str, int]:
     """Bytes of weights by model and form."""
     models = {"target": pair.target, "draft": pair.draft} | ({"head": pair.head} if pair.head else {})
     return {f"{side} {model.dtype_name}": model.weight_bytes for side, model in models.items()}

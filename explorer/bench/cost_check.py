@@ -19,7 +19,7 @@ WITHIN = 0.10  # of the measured speed
 
 def costs_of(passes: Sequence[Mapping[str, Sequence[Measured]]], where: Provenance) -> CostProfile:
     """What the rounds of a benchmark took: of this engine's rows those that a model or a lookup drafts, else those of a head."""
-    runs = [one for by_row in passes for row in by_row.values() for one in row if one.rounds]
+    runs = [one for by_row in passes for row in by_row.values() for one in row if one.works]
     by_head = [any("features" in round_.sources for round_ in one.rounds) for one in runs]
     chosen = runs if all(by_head) else [one for one, head in zip(runs, by_head) if not head]
     # Plain greedy alone has no drafts: beside a head's rows, which are left out then, its draft step would be nothing.

@@ -12,7 +12,18 @@ from dataclasses import dataclass
 from explorer.analysis.costs import Work, total
 from explorer.analysis.markdown import markdown_table
 from explorer.analysis.metrics import kept_emitted, overlapped_seconds
-from explorer.bench.measured import EXACT, EXACT_WITH_LOOKUP, TREE_NODES, WARM, Measured, row_name
+from explorer.bench.measured import (
+    EXACT,
+    EXACT_WITH_LOOKUP,
+    PLAIN,
+    TREE_NODES,
+    WARM,
+    Measured,
+    is_exact,
+    is_plain,
+    row_name,
+)
+from explorer.messages import Message
 from explorer.trace import Round, Seconds
 from explorer.verdicts import Verdict
 
@@ -29,7 +40,10 @@ class Line:
     slowest_pass: float
     fastest_pass: float
     times_plain: float  # median over passes of the ratio within a pass
-    tau: float
+    times_fastest: (
+        float | None
+    )  # likewise, against the fastest plain row of the target in the table; None in older files
+    tau: float | None  # None where no target is in the loop
     same_ids: int  # prompts whose ids equal plain greedy's
     prompts: int
     limit: float | None  # tokens per second if only model forwards took time
@@ -47,29 +61,44 @@ class Line:
     work: Work | None
 
 
-def line(row: str, passes: list[list[Measured]], plain: list[list[Measured]], kinds: list[str]) -> Line:
-    """Pool one row's measurements, one list a pass, one entry a prompt; `plain` holds the same of plain greedy."""
+def pooled(passes: list[dict[str, list[Measured]]], kinds: list[str]) -> list[Line]:
+    """The lines of all rows; passes: what each row gave for each prompt, a pass each; kinds: of the prompts."""
+    by_row = {row: [one[row] for one in passes] for row in passes[0]}
+    fastest = max((row for row in by_row if is_plain(row)), key=lambda row: _median_speed(by_row[row]))
+    return [line(row, measured, by_row[PLAIN], kinds, by_row[fastest]) for row, measured in by_row.items()]
 
-    def times_plain(chosen: list[int]) -> float:
+
+def line(
+    row: str,
+    passes: list[list[Measured]],
+    plain: list[list[Measured]],
+    kinds: list[str],
+    fastest: list[list[Measured]] | None = None,
+) -> Line:
+    """Pool one row's measurements, one list a pass, one entry a prompt; `plain` holds the same of plain greedy, `fastest` that
+    of the fastest plain row of the target (None: plain greedy)."""
+
+    def times(references: list[list[Measured]], chosen: list[int]) -> float:
         return statistics.median(
             _speed([one[i] for i in chosen]) / _speed([reference[i] for i in chosen])
-            for one, reference in zip(passes, plain)
+            for one, reference in zip(passes, references)
         )
 
     everything = list(range(len(kinds)))
     speeds = [_speed(one) for one in passes]
     last = passes[-1]
     tokens, wall = sum(len(m.ids) for m in last), sum(m.wall for m in last)
-    ours = all(m.rounds for m in last)
+    ours, target_passes = all(m.rounds for m in last), sum(m.passes for m in last)
     seconds = sum((m.seconds for m in last), Seconds()) if ours else None
     rounds = [round_ for m in last for round_ in m.rounds]
     kinds_emitted = [kind for round_ in rounds for kind in round_.emitted_kinds]
     return Line(
         row=row,
-        tokens_per_second=statistics.median(speeds),
+        tokens_per_second=_median_speed(passes),
         slowest_pass=min(speeds),
         fastest_pass=max(speeds),
-        times_plain=times_plain(everything),
+        times_plain=times(plain, everything),
+        times_fastest=times(fastest or plain, everything),
         from_phrases=_from_phrases(rounds) / tokens if any(round_.branches for round_ in rounds) else None,
         kept_of_nodes=_kept_of_nodes(rounds) if any(round_.tree for round_ in rounds) else None,
         overlapped=(
@@ -78,18 +107,18 @@ def line(row: str, passes: list[list[Measured]], plain: list[list[Measured]], ki
             else None
         ),
         times_plain_by_kind={
-            kind: times_plain([i for i in everything if kinds[i] == kind]) for kind in dict.fromkeys(kinds)
+            kind: times(plain, [i for i in everything if kinds[i] == kind]) for kind in dict.fromkeys(kinds)
         },
-        tau=tokens / sum(m.passes for m in last),
+        tau=tokens / target_passes if target_passes else None,
         same_ids=sum(m.ids == reference.ids for m, reference in zip(last, plain[-1])),
         prompts=len(last),
         limit=tokens / seconds.forwards if seconds else None,
         overhead=1 - seconds.forwards / wall if seconds else None,
         loosened=sum(map(kinds_emitted.count, LOOSENED)) / tokens if ours else None,
-        fidelity=_mean_logprob(last) - _mean_logprob(plain[-1]) if ours else None,
+        fidelity=_mean_logprob(last) - _mean_logprob(plain[-1]) if all(m.logprobs for m in last) else None,
         seconds=seconds,
         tokens=tokens,
-        work=total(work for m in last for work in m.works) if ours else None,
+        work=total(work for m in last for work in m.works) if all(m.works for m in last) else None,
     )
 
 
@@ -99,7 +128,8 @@ COLUMNS: dict[str, Callable[[Line], str]] = {
     "tokens/s": lambda one: f"{one.tokens_per_second:.1f}",
     "tokens/s (min-max)": lambda one: f"{one.tokens_per_second:.1f} ({one.slowest_pass:.1f}-{one.fastest_pass:.1f})",
     "x plain": lambda one: f"{one.times_plain:.2f}",
-    "tau": lambda one: f"{one.tau:.2f}",
+    "x fastest": lambda one: _cell(one.times_fastest, ".2f"),
+    "tau": lambda one: _cell(one.tau, ".2f"),
     "same ids": lambda one: f"{one.same_ids}/{one.prompts}",
     "loosened": lambda one: _cell(one.loosened, ".1%"),
     "nats/token": lambda one: _cell(one.fidelity, "+.3f"),
@@ -110,8 +140,15 @@ COLUMNS: dict[str, Callable[[Line], str]] = {
 
 
 def table(lines: Sequence[Line], columns: Sequence[str] = tuple(name for name in COLUMNS if name != "tokens/s")) -> str:
-    """The lines as a Markdown table; columns: their heads, of COLUMNS."""
+    """The lines as a Markdown table; columns: their heads, of COLUMNS, as far as they tell anything."""
+    columns = telling(columns, lines)
     return markdown_table(columns, [[COLUMNS[column](one) for column in columns] for one in lines])
+
+
+def telling(columns: Sequence[str], lines: Sequence[Line]) -> list[str]:
+    """These columns without `x fastest` where it says what `x plain` does: plain greedy is the fastest plain row."""
+    repeats = all(one.times_fastest in (None, one.times_plain) for one in lines)
+    return [column for column in columns if not (repeats and column == "x fastest")]
 
 
 def _phases(seconds: Seconds | None) -> str:
@@ -129,9 +166,34 @@ def _cell(value: float | None, form: str) -> str:
     return "-" if value is None else format(value, form)
 
 
+def payoff(lines: Sequence[Line]) -> Message | None:
+    """Whether the fastest exact row beats the fastest plain row of the target; None where either was not run, and in files
+    from before targets had forms."""
+    exact = [one for one in lines if is_exact(one.row) and one.times_fastest is not None]
+    plains = [one for one in lines if is_plain(one.row)]
+    if not exact or not plains:
+        return None
+    best, plain = (max(rows, key=lambda one: one.tokens_per_second) for rows in (exact, plains))
+    pays = best.tokens_per_second > plain.tokens_per_second
+    values = {
+        "exact": best.row,
+        "speed": f"{best.tokens_per_second:.1f}",
+        "plain": plain.row,
+        "plain_speed": f"{plain.tokens_per_second:.1f}",
+    }
+    return Message("bench.pays" if pays else "bench.does_not_pay", values)
+
+
 def notes(lines: list[Line]) -> list[str]:
-    """What the table has no column for: shares of phrases and what they may hide, of trees, PEARL's modelled speed."""
+    """What the table has no column for: what `x fastest` is against and whether speculation pays, shares of phrases and what
+    they may hide, of trees, PEARL's modelled speed."""
     told = [
+        f"x fastest is against {one.row}, the fastest plain row of the target here."
+        for one in lines
+        if is_plain(one.row) and one.times_fastest == 1 != one.times_plain
+    ]
+    told += [str(message) for message in [payoff(lines)] if message]
+    told += [
         f"{one.row}: {one.from_phrases:.1%} of the emitted tokens come from the phrase pool."
         for one in lines
         if one.from_phrases is not None
@@ -178,6 +240,10 @@ def drafts_that_differ(one_pass: dict[str, list[Measured]], length: int) -> tupl
 
 def _mean_logprob(measured: list[Measured]) -> float:
     return statistics.fmean(value for m in measured for value in m.logprobs)
+
+
+def _median_speed(passes: list[list[Measured]]) -> float:
+    return statistics.median(map(_speed, passes))
 
 
 def _speed(measured: list[Measured]) -> float:

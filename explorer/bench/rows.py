@@ -162,6 +162,7 @@ def _transformers(
 ) -> Runner:
     """transformers' generate, greedy, same stops and budget; draft_settings: what it reads off an assistant model."""
     model = pair.target.model
+    model.generation_config = GenerationConfig()  # ours follow none of its settings (models/generation.py)
 
     @torch.inference_mode()
     def run(prompt: list[int]) -> Measured:

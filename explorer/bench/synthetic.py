@@ -279,7 +279,7 @@ def main(args: argparse.Namespace) -> int:
     where = loading.placement(args.device, args.dtype)
     if where.device_map:
         raise UserError("bench.shape_device")
-    if where.packed:
+    if where.form:
         print(
             "note: on a CPU pairs run packed (python -m explorer bench); these are transformers' own modules",
             file=sys.stderr,

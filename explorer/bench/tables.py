@@ -15,14 +15,16 @@ import csv
 import json
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
 from explorer.analysis.differences import table as differences_table
 from explorer.analysis.loosened import loosened, loosened_table
 from explorer.analysis.markdown import markdown_table
-from explorer.bench.lines import COLUMNS, Line, notes, table
+from explorer.bench.form_lines import FormLine, form_origin, form_table
+from explorer.bench.lines import COLUMNS, Line, notes, table, telling
+from explorer.bench.measured import DRAFT_ALONE, is_plain
 from explorer.errors import UserError
 from explorer.files import write_whole
 from explorer.trace import Seconds, Trace
@@ -31,28 +33,29 @@ ROOT = Path(__file__).parents[2]
 FIGURES, LAYERS, RUNS = ROOT / "docs" / "figures", ROOT / "assets" / "weights" / "pacer", ROOT / "examples" / "runs"
 BLOCK = re.compile(r"(<!-- table: (?P<name>[^\n]+?) -->\n).*?(<!-- /table -->)", re.DOTALL)
 
-SPEEDS = ("x plain", "tau", "same ids", "loosened", "nats/token")
+SPEEDS = ("x plain", "x fastest", "tau", "same ids", "loosened", "nats/token")
 PREDICTORS = {
     "the layer": "",
     "the draft's own probability": "_probs",
     "the product of its probabilities so far": "_survival",
 }
-# The rows of the README: file, row, and what it is called there; the first of a pair names it.
-DEFAULT_PAIR, LARGER_PAIR = "SmolLM2-135M, drafting for itself", "Qwen2.5-Coder 1.5B / 0.5B"
-HEADLINES = (
-    (DEFAULT_PAIR, "bench-smollm2", "plain greedy", "plain greedy"),
-    ("", "bench-smollm2", "transformers: plain greedy", "transformers, plain greedy"),
-    ("", "bench-smollm2", "exact, K = 8", "exact, K = 8"),
-    ("", "bench-smollm2", "exact, model + lookup, K = 8", "exact, model + lookup, K = 8"),
-    ("", "bench-smollm2", "fly, model + lookup, K = 8", "fly, model + lookup, K = 8"),
-    ("", "bench-comparators", "fly, pacer, model + lookup", "**fly, PACER, model + lookup**"),
-    (LARGER_PAIR, "bench-qwen-pacer", "plain greedy", "plain greedy"),
-    ("", "bench-qwen-pacer", "exact draft_length=4", "exact, K = 4, the best fixed length"),
-    ("", "bench-qwen-pacer", "exact length=pacer", "exact, PACER"),
-    ("", "bench-qwen-pacer", "fly draft_length=6", "fly, K = 6, the best fixed length"),
-    ("", "bench-qwen-pacer", "fly length=pacer", "**fly, PACER**"),
-)
-HEADLINE_COLUMNS = ("tokens/s", "x plain", "tau", "same ids", "nats/token")
+# The rows of the README, by pair: file, row, and what it is called there, after all plain rows of its first file, which a user
+# would otherwise run.
+HEADLINES: dict[str, tuple[tuple[str, str, str], ...]] = {
+    "SmolLM2-135M, drafting for itself": (
+        ("bench-smollm2", "exact, K = 8", "exact, K = 8"),
+        ("bench-smollm2", "exact, model + lookup, K = 8", "exact, model + lookup, K = 8"),
+        ("bench-smollm2", "fly, model + lookup, K = 8", "fly, model + lookup, K = 8"),
+        ("bench-comparators", "fly, pacer, model + lookup", "**fly, PACER, model + lookup**"),
+    ),
+    "Qwen2.5-Coder 1.5B / 0.5B": (
+        ("bench-qwen-pacer", "exact draft_length=4", "exact, K = 4, the best fixed length"),
+        ("bench-qwen-pacer", "exact length=pacer", "exact, PACER"),
+        ("bench-qwen-pacer", "fly draft_length=6", "fly, K = 6, the best fixed length"),
+        ("bench-qwen-pacer", "fly length=pacer", "**fly, PACER**"),
+    ),
+}
+HEADLINE_COLUMNS = ("row", "tokens/s", "x fastest", "x plain", "tau", "same ids", "nats/token")
 ROOMS = ("messages", "analysis", "engine", "sweep", "training", "bench", "ui", "cli")  # from the bottom up
 POLICIES = ("plain", "fixed", "confidence", "heuristic", "pacer", "oracle")
 
@@ -102,11 +105,17 @@ def speeds(name: str) -> str:
 
 def headlines() -> str:
     """The rows that the README shows, of two pairs."""
-    body = []
-    for pair, name, row, called in HEADLINES:
-        (line,) = (line for line in _lines(name) if line.row == row)
-        body.append([pair, called, *(COLUMNS[column](line) for column in HEADLINE_COLUMNS)])
-    return markdown_table(["pair", "row", *HEADLINE_COLUMNS], body)
+    lines, pairs = [], []
+    for pair, chosen in HEADLINES.items():
+        rows = [one for one in _lines(chosen[0][0]) if is_plain(one.row) or one.row == DRAFT_ALONE]
+        for name, row, called in chosen:
+            (one,) = (one for one in _lines(name) if one.row == row)
+            rows.append(replace(one, row=called))
+        lines += rows
+        pairs += [pair, *[""] * (len(rows) - 1)]
+    columns = telling(HEADLINE_COLUMNS, lines)
+    body = [[pair, *(COLUMNS[column](one) for column in columns)] for pair, one in zip(pairs, lines)]
+    return markdown_table(["pair", *columns], body)
 
 
 def remarks(name: str) -> str:
@@ -123,6 +132,12 @@ def origin(name: str) -> str:
         f"{what['date'][:10]}; the process held {record['memory']['resident'] / 1e6:.0f} MB. "
         f"[All figures](figures/{name}.json)."
     )
+
+
+def forms(name: str) -> str:
+    """What each form of a target costs in fidelity, and what it takes, with where it was measured."""
+    record = _figures(name)
+    return f"{form_table([FormLine(**one) for one in record['forms']])}\n\n{form_origin(record)} [All figures](figures/{name}.json)."
 
 
 def _lines(name: str) -> list[Line]:
@@ -250,6 +265,7 @@ TABLES: dict[str, Callable[..., str]] = {
         speeds,
         remarks,
         origin,
+        forms,
         predictors,
         replayed,
         printed,

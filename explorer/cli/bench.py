@@ -1,4 +1,4 @@
-"""`python -m explorer bench`: this engine beside transformers' own decoding, or forward times of random weights."""
+"""`python -m explorer bench`: this engine beside transformers' own decoding, forms of a target, or forward times of random weights."""
 
 from __future__ import annotations
 
@@ -46,7 +46,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         help="drafted tokens per round (default: 8); may be repeated",
     )
-    parser.add_argument(
+    instead = parser.add_mutually_exclusive_group()
+    instead.add_argument(
+        "--forms",
+        action="store_true",
+        help="instead: what the target in float32, int8 and int4 costs in fidelity against float32, its speed and memory",
+    )
+    instead.add_argument(
         "--synthetic",
         metavar="SHAPE",
         help="instead: forward times of random weights of TARGET+DRAFT, like 7b+0.5b, or sizes like 896x24x14x2x4864+576x2x9x3",
@@ -71,6 +77,10 @@ def main(args: argparse.Namespace) -> int:
 
         return synthetic.main(args)
     items = read_prompts(args.prompts)[: args.limit]
+    if args.forms:
+        from explorer.bench import fidelity
+
+        return fidelity.main(args, items)
     from explorer.bench import comparison
 
     return comparison.main(args, items)

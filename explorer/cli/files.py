@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from explorer import files
 from explorer.errors import UserError
 from explorer.trace import Trace
 
@@ -20,7 +21,7 @@ def load_trace(path: Path) -> Trace:
 def read_text(path: Path) -> str:
     """The text of a file; raises UserError where it is not UTF-8."""
     try:
-        return path.read_text(encoding="utf-8")
+        return files.read_text(path)
     except UnicodeDecodeError:
         raise UserError("file.not_text", file=path) from None
 

@@ -215,7 +215,7 @@ def load(args: argparse.Namespace) -> tuple[Pair, list[NamedDraft]]:
     from explorer.engine.load_pair import load_pair
     from explorer.engine.models import loading
     from explorer.engine.models.registry import default_pair, find_pair
-    from explorer.engine.pair import lay_out
+    from explorer.engine.pair import lay_out_draft
     from explorer.training.common.drafts import read_draft
     from explorer.training.judge.labels import NamedDraft
 
@@ -226,6 +226,6 @@ def load(args: argparse.Namespace) -> tuple[Pair, list[NamedDraft]]:
         known = find_pair(other)
         if known.target != find_pair(name).target or known.cross_tokenizer:
             raise UserError("training.other_target", draft=other, pair=name)
-        draft = lay_out(read_draft(known, where), pair.vocab_size, "quantized" if where.packed else None)
+        draft = lay_out_draft(read_draft(known, where), pair.vocab_size, where.form is not None)
         drafters.append(NamedDraft(known.name, draft, None))
     return pair, drafters

@@ -56,8 +56,13 @@ def add_pair(parser: argparse.ArgumentParser) -> None:
         "--dtype",
         metavar="T",
         type=dtype,
-        help=f"one of {', '.join(DTYPES)}; default: bfloat16 on cuda; on a cpu packed float32 with a quantized draft; "
-        "float32 is the plain oracle",
+        help=f"one of {', '.join(DTYPES)}: transformers' own modules; default: bfloat16 on cuda; on a cpu what --target-form says",
+    )
+    parser.add_argument(
+        "--target-form",
+        choices=("float32", "int8", "int4"),
+        help="of the target on a cpu: float32 for reference; int8, exact to the bit and fast with several rows; int4, the levels of a "
+        "4-bit GGUF (default: what the pair names, int8 for one that is named here)",
     )
 
 

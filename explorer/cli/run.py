@@ -64,7 +64,7 @@ def main(args: argparse.Namespace) -> int:
 
     for sentence in without_effect([name for name, value in vars(args).items() if value is not None], config):
         say(f"note: {sentence}")
-    pair = load_pair(name, args.device, args.dtype, progress=say)
+    pair = load_pair(name, args.device, args.dtype, args.target_form, say)
     prompt = pair.encode(text, config.raw_prompt)
     if config.needs_layer:
         from explorer.engine.drafters.pacer.shipped import card_for, with_choice
@@ -74,7 +74,7 @@ def main(args: argparse.Namespace) -> int:
         config = with_choice(config, pair.cards, vars(args))
         if (card := card_for(pair.cards, config.rule)) and (warning := card.warning(pair.fingerprints)):
             say(f"warning: {warning}")
-    for note in config.notes:
+    for note in (*config.notes, *pair.provenance().notes):
         say(f"note: {as_options(str(note))}")
     recorder = Recorder(pair, prompt, config)
     styles = terminal.styles_for(sys.stdout, os.environ)

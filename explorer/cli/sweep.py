@@ -106,12 +106,12 @@ def main(args: argparse.Namespace) -> int:
         name = args.pair or default_pair(processes.device)
         for point in points:
             point.check_with(offers_of(name, args))
-        pair = load_pair(name, processes.device, args.dtype, progress=processes.say)
+        pair = load_pair(name, processes.device, args.dtype, args.target_form, processes.say)
         if base.needs_layer:
             if args.pacer_layer:
                 pair = pair.with_pacer_layer(args.pacer_layer)
             points = sweep_points(with_choice(base, pair.cards, vars(args)), *grid)
-        for note in dict.fromkeys(note for point in points for note in point.notes):
+        for note in dict.fromkeys([*(note for point in points for note in point.notes), *pair.provenance().notes]):
             processes.say(f"note: {as_options(str(note))}")
         todo = tasks(pair, items, points)
         own = todo[processes.rank :: processes.count]

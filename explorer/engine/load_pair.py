@@ -8,8 +8,10 @@ from pathlib import Path
 from explorer.engine.drafters.eagle import is_head, read_head
 from explorer.engine.drafters.pacer import shipped
 from explorer.engine.models.fingerprint import fingerprint
-from explorer.engine.models.loading import Placement, graft, placement, read_model, read_tokenizer
-from explorer.engine.models.model import output_device
+from explorer.engine.models.linears import Form
+from explorer.engine.models.loading import Placement, graft, placement, read_tokenizer, read_weights
+from explorer.engine.models.model import UnsupportedModel, output_device
+from explorer.engine.models.packed import PackedModel
 from explorer.engine.models.registry import JUDGES, find_pair, folders_of, public_name, public_reference
 from explorer.engine.models.weights import Progress, RegistryModel, WeightsError
 from explorer.engine.pair import Pair, check_same_vocabulary
@@ -20,19 +22,22 @@ def load_pair(
     name: str,
     device: str | None = None,
     dtype: str | None = None,
+    form: Form | None = None,
     progress: Progress = lambda message: None,
 ) -> Pair:
     """Load both models and the tokenizer of a pair, and what ships for it: a judge head, PACER's layers.
 
     device: torch's name, or auto for a target larger than one device; default CUDA if present, else CPU. dtype: of both
-    models, by torch's name. Default: bfloat16 on CUDA; on a CPU the packed forms of packed.py, float32 for the target
-    (bfloat16 flips near-tied argmaxes between chunk sizes, and `exact` would not be exact) and a quantized draft. Naming a
-    dtype runs transformers' own modules in it. Only the embedded pair is fetched without being asked for. Raises UserErrors:
+    models, by torch's name. Default: bfloat16 on CUDA; on a CPU the packed forms of packed.py (bfloat16 flips near-tied argmaxes
+    between chunk sizes, and `exact` would not be exact) and a quantized draft. Naming a dtype runs transformers' own modules in it.
+    form: of the target on a CPU, where its family can be packed; that of the pair where none is named. Only the embedded pair is fetched without being asked for. Raises UserErrors:
     UnknownPair, WeightsError, PairMismatch, UnsupportedModel, JudgeHeadError, CardError, and ConfigError for a device or
     dtype that does not exist.
     """
     known = find_pair(name)
-    where = placement(device, dtype)
+    where = placement(device, dtype, form)
+    if where.form and not form:
+        where = replace(where, form=known.target_form)
     sources = {side: public_reference(reference) for side, reference in known.sides.items()}
     folders = folders_of(known, progress)
     try:
@@ -45,9 +50,11 @@ def load_pair(
             if isinstance(reference, RegistryModel) and folders[side] in error.message.values.values():
                 raise WeightsError("weights.made_anew", reason=error) from error
         raise
-    if head := judge_head.find(pair.name, pair.fingerprints.get("target"), JUDGES):
+    if form and not isinstance(pair.target, PackedModel):
+        raise UnsupportedModel("model.no_form", pair=pair.name, form=form)
+    if head := judge_head.find(known.name, pair.fingerprints.get("target"), JUDGES):
         pair = pair.with_judge_head(head)
-    return pair.with_pacer_layers(shipped.find(pair.name, pair.fingerprints).values())
+    return pair.with_pacer_layers(shipped.find(known.name, pair.fingerprints).values())
 
 
 def load_folders(
@@ -70,7 +77,7 @@ def load_folders(
     if grafted:  # the draft shares its target's tables, so such a target is never spread: it is small
         where = replace(where, device_map=None)
     tokenizer = read_tokenizer(folders["target"])
-    target = draft = read_model(folders["target"], where)
+    target = draft = read_weights(folders["target"], where)
     draft_tokenizer = None
     if grafted:
         draft = graft(target, folders["draft"])
@@ -80,7 +87,7 @@ def load_folders(
             check_same_vocabulary(tokenizer, draft_tokenizer)
             draft_tokenizer = None
         beside = replace(where, device=output_device(target), device_map=None)
-        draft = read_model(folders["draft"], beside)
+        draft = read_weights(folders["draft"], beside)
     return Pair.of(
         name,
         target_model=target,
@@ -88,7 +95,7 @@ def load_folders(
         tokenizer=tokenizer,
         draft_tokenizer=draft_tokenizer,
         head=read_head(folders["head"], target) if "head" in folders else None,
-        packed=where.packed,
+        target_form=where.form,
         sources=sources,
         fingerprints={side: fingerprint(folder) for side, folder in folders.items()},
     )

@@ -50,8 +50,8 @@ def cross_drafter(pair: Pair, kind: type[ModelDrafter], config: DecodeConfig, en
     own = pair.draft_side
     return CrossDrafter(
         kind(pair.draft.open(), Sampler(0.0, config.seed, pair.draft.device), own.stop_ids, entropies=entropies),
-        TextSide(pair.tokenizer, pair.vocabulary),
-        TextSide(own.tokenizer, own.vocabulary),
+        TextSide(pair.tokenizer, pair.vocabulary, pair.vocab_size),
+        TextSide(own.tokenizer, own.vocabulary, own.size),
         pair.stop_ids,
         pair.vocab_size,
         greedy=config.temperature == 0,

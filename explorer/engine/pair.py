@@ -14,7 +14,7 @@ import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
 from explorer.config import DecodeConfig
-from explorer.conflicts import JUDGED_RULES, Offers
+from explorer.conflicts import JUDGED_RULES, MODEL_DRAFTERS, Offers
 from explorer.engine.drafters.eagle import Eagle3Head
 from explorer.engine.drafters.features import FeatureModel
 from explorer.engine.drafters.lengths import BlockScorer
@@ -22,12 +22,18 @@ from explorer.engine.drafters.pacer.card import Card
 from explorer.engine.drafters.pacer.card import load as load_layer
 from explorer.engine.drafters.pacer.shipped import scorer_of
 from explorer.engine.models import fixed
+from explorer.engine.models.chat import as_chat_turn
+from explorer.engine.models.checkpoint import Checkpoint
 from explorer.engine.models.fingerprint import fingerprint
-from explorer.engine.models.model import Context, LanguageModel
-from explorer.engine.models.packed import Form, PackedContext, PackedModel, supports
+from explorer.engine.models.generation import ignored_settings, stop_ids_of
+from explorer.engine.models.linears import Form, has_fast_int4
+from explorer.engine.models.model import Context, LanguageModel, rows_of
+from explorer.engine.models.packed import PackedContext, PackedModel, supports
+from explorer.engine.models.rereading import RereadingModel, rereads
 from explorer.engine.models.vocabulary import Vocabulary
 from explorer.engine.verification.judge_head import JudgeHead, JudgeHeadError, read_judge_head
 from explorer.errors import UserError
+from explorer.messages import Message
 from explorer.prompts import PromptError, check_prompt_text
 from explorer.trace import ChatTurn, Prompt, Provenance
 
@@ -41,7 +47,8 @@ class DraftSide:
 
     def __init__(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast):
         self.tokenizer, self.vocabulary = tokenizer, Vocabulary(tokenizer)
-        self.stop_ids = stop_ids_of(model, tokenizer)
+        self.size = self.vocabulary.size_for(rows_of(model))
+        self.stop_ids = stop_ids_of(model, tokenizer, self.size)
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +68,7 @@ class Pair:
     stop_ids: frozenset[int]
     sources: Mapping[str, str]
     fingerprints: Mapping[str, str]
+    ignored: tuple[str, ...] = ()  # generation settings of the target that no run follows
     draft_side: DraftSide | None = None  # of a draft with a vocabulary of its own
     head: FeatureModel | None = None  # of the target, for the drafter features
     drafts_for_itself: bool = False  # the draft is the target's own quantized copy, and one key-value cache serves both
@@ -78,36 +86,35 @@ class Pair:
     def of(
         cls,
         name: str,
-        target_model: PreTrainedModel,
-        draft_model: PreTrainedModel,
+        target_model: PreTrainedModel | Checkpoint,
+        draft_model: PreTrainedModel | Checkpoint,
         tokenizer: PreTrainedTokenizerFast,
         *,
         draft_tokenizer: PreTrainedTokenizerFast | None = None,
         head: Eagle3Head | None = None,
-        packed: bool = False,
+        target_form: Form | None = None,
         fixed_draft: bool | None = None,
         sources: Mapping[str, str] | None = None,
         fingerprints: Mapping[str, str] | None = None,
     ) -> Self:
-        """A pair from models in memory.
+        """A pair from models in memory, or from checkpoints that are still to be read and packed.
 
         draft_tokenizer: of a draft with a vocabulary of its own (cross.py); head: of the target, for the drafter features;
-        packed: lay all out for a CPU where their shape allows (packed.py), target in float32, draft quantized; the
-        models passed in keep their own weights, so drop them to have the memory back. fixed_draft: whether the draft works
+        target_form: lay all out for a CPU where their shape allows (packed.py), the target in this form, the draft in the cheapest; the
+        models passed in keep their own weights, so drop them to have the memory back. None runs transformers' modules. fixed_draft: whether the draft works
         on fixed buffers (fixed.py), where its shape allows; None: on CUDA, where they become graphs. Raises UnsupportedModel.
         """
         vocabulary = Vocabulary(tokenizer)
-        size = len(vocabulary)
-        target = lay_out(target_model, size, "float32" if packed else None)
-        form: Form | None = "quantized" if packed else None
+        size = vocabulary.size_for(rows_of(target_model))
+        target = lay_out(target_model, size, target_form)
         draft_side = DraftSide(draft_model, draft_tokenizer) if draft_tokenizer else None
-        draft_size = len(draft_side.vocabulary) if draft_side else size
+        draft_size = draft_side.size if draft_side else size
         if fixed_draft is None:
             fixed_draft = draft_model.device.type == "cuda"
-        if fixed_draft and not packed and fixed.supports(draft_model):
+        if fixed_draft and not target_form and fixed.supports(draft_model):
             draft = fixed.FixedModel(draft_model, draft_size)
         else:
-            draft = lay_out(draft_model, draft_size, form)
+            draft = lay_out_draft(draft_model, draft_size, target_form is not None)
         packed_alike = all(isinstance(model, PackedModel) for model in (target, draft))
         return cls(
             name=name,
@@ -115,11 +122,12 @@ class Pair:
             vocabulary=vocabulary,
             target=target,
             draft=draft,
-            stop_ids=stop_ids_of(target_model, tokenizer),
+            stop_ids=stop_ids_of(target_model, tokenizer, size),
             sources=sources or {"target": type(target_model).__name__, "draft": type(draft_model).__name__},
             fingerprints=fingerprints or {},
+            ignored=ignored_settings(target_model),
             draft_side=draft_side,
-            head=FeatureModel(head, target_model, size, form) if head else None,
+            head=FeatureModel(head, target_model, size, target_form and "int8") if head else None,
             drafts_for_itself=draft_model is target_model and packed_alike,
         )
 
@@ -137,8 +145,8 @@ class Pair:
 
     @property
     def vocab_size(self) -> int:
-        """Tokens of the vocabulary that logits are cut to: one more than the tokenizer's largest id."""
-        return len(self.vocabulary)
+        """How many ids logits are cut to: one more than the tokenizer's largest id that the target has a row for."""
+        return self.target.vocab_size
 
     def with_judge_head(self, folder: Path) -> Self:
         """The same weights with the judge head of a folder, which records then name; raises JudgeHeadError."""
@@ -190,28 +198,28 @@ class Pair:
         the final ones of each feed. Raises UnsupportedModel for final states of some families."""
         return self.target.open(states, taps=self.head.taps) if features else self.target.open(states)
 
-    @property
-    def context_limit(self) -> int | None:
-        """The longest sequence both models were made for, in tokens; None where neither says. A draft with a vocabulary of its
-        own counts other tokens, and stops drafting where its own context ends."""
-        models = (self.target,) if self.draft_side else (self.target, self.draft)
-        limits = [m.context_limit for m in models if m.context_limit is not None]
-        return min(limits, default=None)
+    def context(self, config: DecodeConfig) -> tuple[int, Message] | None:
+        """The longest sequence that a run under `config` may reach, in tokens, and what to call the model that sets the limit; None
+        where no model says. A draft that does not work sets none, and one with a vocabulary of its own counts other tokens, and
+        stops drafting where its own context ends.
+        """
+        working = {"target": self.target}
+        if config.drafts and config.drafter in MODEL_DRAFTERS and not self.draft_side:
+            working["draft"] = self.draft
+        limits = [(m.context_limit, Message(f"side.{side}")) for side, m in working.items() if m.context_limit]
+        return min(limits, key=lambda limit: limit[0], default=None)
 
     def encode(self, text: str, raw: bool = False) -> Prompt:
         """The prompt both models are fed: through the target's chat template, or as it is (raw, or no template).
 
-        Raises PromptError where there is no text, or bytes that are none.
+        Raises PromptError where there is no text, or bytes that are none, and where the template does not take it.
         """
         check_prompt_text(text)
         if raw or not self.tokenizer.chat_template:
             return Prompt(tuple(self.tokenizer(text).input_ids), text)
-        messages = (ChatTurn("user", text),)
-        rendered = self.tokenizer.apply_chat_template(
-            [{"role": m.role, "content": m.content} for m in messages], add_generation_prompt=True, tokenize=False
-        )
+        rendered = as_chat_turn(self.tokenizer, text, self.sources["target"])
         ids = self.tokenizer(rendered, add_special_tokens=False).input_ids
-        return Prompt(tuple(ids), rendered, messages)
+        return Prompt(tuple(ids), rendered, (ChatTurn("user", text),))
 
     def check_prompt(self, prompt_ids: Sequence[int], config: DecodeConfig) -> None:
         """Raise PromptError where prompt_ids cannot be decoded under `config`."""
@@ -219,9 +227,15 @@ class Pair:
             raise PromptError("prompt.empty")
         if not all(0 <= token < self.vocab_size for token in prompt_ids):
             raise PromptError("prompt.ids", largest=self.vocab_size - 1)
-        limit = self.context_limit
-        if limit is not None and len(prompt_ids) + config.max_new_tokens > limit:
-            raise PromptError("prompt.too_long", tokens=len(prompt_ids), budget=config.max_new_tokens, limit=limit)
+        context = self.context(config)
+        if context and len(prompt_ids) + config.max_new_tokens > context[0]:
+            raise PromptError(
+                "prompt.too_long",
+                tokens=len(prompt_ids),
+                budget=config.max_new_tokens,
+                limit=context[0],
+                side=context[1],
+            )
 
     def provenance(self) -> Provenance:
         """What runs here and now."""
@@ -231,6 +245,7 @@ class Pair:
             draft=self.sources["draft"],
             head=self.sources.get("head"),
             cross_tokenizer=self.draft_side is not None,
+            ignored=self.ignored,
             weights=dict(self.fingerprints),
             dtype={"target": self.target.dtype_name, "draft": self.draft.dtype_name}
             | ({"head": self.head.dtype_name} if self.head else {}),
@@ -241,22 +256,19 @@ class Pair:
         )
 
 
-def lay_out(model: PreTrainedModel, vocab_size: int, form: Form | None) -> LanguageModel | PackedModel:
-    """A model in the packed form where its shape allows, else as it is."""
-    if form and supports(model.config, form):
+def lay_out(model: PreTrainedModel | Checkpoint, vocab_size: int, form: Form | None) -> LanguageModel | PackedModel:
+    """A model in the packed form where its shape allows, else as it is. A checkpoint is always packed (loading.py)."""
+    if isinstance(model, Checkpoint):
         return PackedModel(model, vocab_size, form)
-    return LanguageModel(model, vocab_size)
+    if form and supports(model.config, form):
+        return PackedModel(Checkpoint.of(model), vocab_size, form)
+    return RereadingModel(model, vocab_size) if rereads(model) else LanguageModel(model, vocab_size)
 
 
-def stop_ids_of(target: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> frozenset[int]:
-    """Every id that ends a text: the target's generation settings, its config and the tokenizer may each name some."""
-    named = [
-        getattr(target.generation_config, "eos_token_id", None),
-        target.config.eos_token_id,
-        tokenizer.eos_token_id,
-    ]
-    ids = [i for value in named for i in (value if isinstance(value, (list, tuple)) else [value])]
-    return frozenset(i for i in ids if i is not None and i >= 0)  # some configurations say -1 for none
+def lay_out_draft(model: PreTrainedModel | Checkpoint, vocab_size: int, packed: bool) -> LanguageModel | PackedModel:
+    """A model to draft with: packed, in the 4 bits of its file where it had them, else in 8."""
+    in_four = isinstance(model, Checkpoint) and model.tensors.grids is not None and has_fast_int4()
+    return lay_out(model, vocab_size, ("int4" if in_four else "int8") if packed else None)
 
 
 def check_same_vocabulary(target: PreTrainedTokenizerFast, draft: PreTrainedTokenizerFast) -> None:

@@ -8,9 +8,25 @@ else: it draws two tokens from p and accepts a draft that equals either, which d
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
+from typing import Literal
+
 import torch
 
 from explorer.engine import ranking
+from explorer.errors import UserError
+from explorer.messages import Message
+
+
+class NotNumbers(UserError):
+    """A model whose logits are NaN or infinite: its weights are damaged, or too large for their number format."""
+
+
+def check_numbers(probs: Iterable[float], side: Literal["target", "draft", "head"]) -> None:
+    """Raise NotNumbers where one of these probabilities, which a side gave, is none."""
+    if any(map(math.isnan, probs)):
+        raise NotNumbers("model.not_numbers", side=Message(f"side.{side}"))
 
 
 class Sampler:
@@ -64,4 +80,6 @@ class Sampler:
         return match[:, 0], self._draw(torch.cat([residual, p[-1:]]))
 
     def _draw(self, weights: torch.Tensor) -> torch.Tensor:
-        return torch.multinomial(weights, 1, generator=self._generator)[..., 0]
+        # Rows of NaN give any token, and NaN as its probability, which is told when it comes to the host: to look for them here would
+        # make a GPU wait, and to draw from them would break it.
+        return torch.multinomial(weights.nan_to_num(nan=1.0), 1, generator=self._generator)[..., 0]

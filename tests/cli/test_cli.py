@@ -278,8 +278,9 @@ def test_quiet_prints_the_text_alone(run, saved):
     assert out.endswith("\n")
 
 
-def test_a_prompt_from_a_file_and_raw(run, saved, tmp_path):
-    (tmp_path / "p.txt").write_text("Größe the\n", encoding="utf-8")
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_a_prompt_from_a_file_and_raw(encoding, run, saved, tmp_path):
+    (tmp_path / "p.txt").write_text("Größe the\n", encoding=encoding)
     code, _, _ = run(
         "run", "--prompt-file", tmp_path / "p.txt", "--raw-prompt", "--pair", saved, *FAST, "--out", tmp_path / "t.json"
     )

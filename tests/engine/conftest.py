@@ -20,7 +20,9 @@ def headed(make_model, tokenizer):
                     layer.self_attn.o_proj.weight *= 0.03
                     layer.mlp.down_proj.weight *= 0.03
             head = guessing_head(target)
-            found[shape] = OraclePair.of(f"headed-{shape}", target, target, tokenizer, head=head, packed=bool(layout))
+            found[shape] = OraclePair.of(
+                f"headed-{shape}", target, target, tokenizer, head=head, target_form="float32" if layout else None
+            )
         return found[shape]
 
     return build

@@ -407,7 +407,7 @@ def test_prompts_that_cannot_run_are_refused(make_pair, opened):
         ([], "the prompt is empty"),
         (
             [1] * (limit - 55),
-            f"the prompt has {limit - 55} tokens and the budget is 56, together more than the context of {limit}",
+            f"the prompt has {limit - 55} tokens and the budget is 56, together more than the target's context of {limit}",
         ),
         ([1, pair.vocab_size], f"0 to {pair.vocab_size - 1}"),
         ([-1], "must lie in the vocabulary"),

@@ -13,7 +13,7 @@ from explorer.engine.models import loading
 from explorer.engine.models.loading import Placement, placement
 from explorer.engine.models.model import LanguageModel, UnsupportedModel
 from explorer.engine.models.packed import PackedModel
-from explorer.engine.models.registry import UnknownPair, default_pair, find_pair, known_pairs
+from explorer.engine.models.registry import USUAL_FORM, UnknownPair, default_pair, find_pair, known_pairs
 from explorer.engine.pair import Pair, PairMismatch, check_same_vocabulary
 from explorer.errors import UserError
 from explorer.prompts import PromptError
@@ -50,7 +50,7 @@ def test_fewer_rows_than_tokens_is_refused(packed, make_model, tokenizer):
             make_model("llama", 0, vocab_size=200, pad_token_id=0, eos_token_id=1),
             make_model("llama", 0),
             tokenizer,
-            packed=packed,
+            target_form="float32" if packed else None,
         )
 
 
@@ -86,9 +86,17 @@ def test_padding_of_the_tables_is_no_difference(make_model, tokenizer):
 def test_the_context_is_the_shorter_of_both(make_model, tokenizer):
     """A draft with a shorter context than the target would read positions it has never seen."""
     pair = Pair.of("p", make_model("llama", 0), make_model("llama", 1, max_position_embeddings=64), tokenizer)
-    assert pair.context_limit == 64
-    with pytest.raises(PromptError, match="context of 64"):
+    with pytest.raises(PromptError, match="the draft's context of 64"):
         next(decode(pair, [1] * 60, DecodeConfig(max_new_tokens=5)))
+    with pytest.raises(PromptError, match="the target's context of 256"):
+        next(decode(pair, [1] * 255, DecodeConfig(max_new_tokens=5, rule="autoregressive")))
+
+
+@pytest.mark.parametrize("settings", [{"rule": "autoregressive"}, {"rule": "exact", "drafter": "lookup"}])
+def test_a_draft_that_does_not_work_limits_nothing(settings, make_model, tokenizer):
+    pair = Pair.of("p", make_model("llama", 0), make_model("llama", 1, max_position_embeddings=64), tokenizer)
+    rounds = list(decode(pair, [1] * 60, DecodeConfig(max_new_tokens=5, **settings)))
+    assert sum(len(round_.emitted) for round_ in rounds) == 5
 
 
 # Prompts -------------------------------------------------------------------------------------------------------------
@@ -143,7 +151,7 @@ def name_of(folders) -> str:
 
 @pytest.mark.parametrize("dtype", [None, "float32", "bfloat16"])
 def test_a_pair_of_folders_loads(folders, pair, dtype):
-    loaded = load_pair(name_of(folders), device="cpu", dtype=dtype)
+    loaded = load_pair(f"{name_of(folders)}@float32", device="cpu", dtype=dtype)
     assert isinstance(loaded.target, LanguageModel if dtype else PackedModel)
     assert loaded.stop_ids == pair.stop_ids
     assert set(loaded.fingerprints) == {"target", "draft"}
@@ -151,6 +159,23 @@ def test_a_pair_of_folders_loads(folders, pair, dtype):
     config = DecodeConfig(rule="exact", draft_length=4, max_new_tokens=12)
     ids = [[t for r in decode(p, [1, 2, 3, 4], config) for t in r.emitted] for p in (loaded, pair)]
     assert ids[0] == ids[1] or dtype == "bfloat16"
+
+
+@pytest.mark.parametrize("form", ["float32", "int8", "int4"])
+def test_a_target_is_packed_in_the_form_that_is_asked_for(form, folders):
+    """By the name of the pair or by the option; the name in a record gives it again."""
+    named, asked = load_pair(f"{name_of(folders)}@{form}", "cpu"), load_pair(name_of(folders), "cpu", form=form)
+    assert named.target.form == asked.target.form == form
+    assert named.name.endswith(f"@{form}") == (form != USUAL_FORM)
+    assert load_pair(name_of(folders), "cpu").target.form == USUAL_FORM
+
+
+def test_a_form_that_cannot_be_had_is_refused(folders, make_model):
+    with pytest.raises(ConfigError, match="leave --dtype out"):
+        load_pair(name_of(folders), "cpu", "float32", form="int8")
+    make_model("mistral", 0).save_pretrained(folders / "target")
+    with pytest.raises(UnsupportedModel, match="cannot be packed"):
+        load_pair(name_of(folders), "cpu", form="int8")
 
 
 def test_folders_with_two_vocabularies_are_refused(folders):
@@ -289,9 +314,33 @@ def test_any_two_models_make_a_pair():
     assert (pair.target, pair.draft, pair.is_embedded) == ("own/target", "./draft", False)
 
 
+def test_a_folder_with_a_comma_is_named_in_quotes(folders, pair):
+    """Nothing named it: the comma parted it in two."""
+    (folders / "target").rename(folders / "target, new")
+    name = f'"{folders / "target, new"}",{folders / "draft"}'
+    known = find_pair(name)
+    assert (known.target, known.draft) == (str(folders / "target, new"), str(folders / "draft"))
+    loaded = load_pair(name, device="cpu")
+    assert loaded.name == '"target, new",draft'
+    assert find_pair(loaded.name).target == "target, new"
+    assert find_pair('"a,b" , c ,cross-tokenizer').cross_tokenizer
+    with pytest.raises(UnknownPair, match="a name with a comma in double quotes"):
+        find_pair(f"{folders / 'target, new'},{folders / 'draft'}")
+
+
+@pytest.mark.parametrize("name", ["a\nb,c", "a\0b,c", '"a,b', 'a"b,c"d'])
+def test_odd_names_are_refused_or_two_names(name):
+    try:
+        known = find_pair(name)
+    except UnknownPair:
+        return
+    assert known.target
+    assert known.draft
+
+
 def test_devices_and_dtypes():
-    assert placement("cpu", "float32") == Placement(torch.device("cpu"), torch.float32, packed=False)
-    assert placement(None, None).packed
+    assert placement("cpu", "float32") == Placement(torch.device("cpu"), torch.float32, form=None)
+    assert placement(None, None).form == "float32"
     assert placement("cpu", "bfloat16").dtype == torch.bfloat16
     for device, dtype in (
         ("cuda", None),

@@ -209,3 +209,19 @@ def test_a_stop_string_ends_a_run_like_one_decoded_token_by_token(draft_length, 
         assert Trace.load(tmp_path / "t.json") == trace
         ends.add(end)
     assert len(ends) > 4
+
+
+def test_a_stop_string_is_found_in_words_that_no_token_spells_with_their_spaces(make_pair, with_stop_ids):
+    """Word-level vocabularies: the words were run together, so a stop string with a space was never found."""
+    from tokenizers import Tokenizer, models, pre_tokenizers
+    from transformers import PreTrainedTokenizerFast
+
+    from explorer.engine.models.vocabulary import Vocabulary
+
+    backend = Tokenizer(models.WordLevel({f"w{i}": i for i in range(267)}, "w0"))
+    backend.pre_tokenizer = pre_tokenizers.Whitespace()
+    words = Vocabulary(PreTrainedTokenizerFast(tokenizer_object=backend))
+    pair = dataclasses.replace(with_stop_ids(make_pair("llama")), vocabulary=words)
+    ids = ids_of(decode(pair, list(PROMPT), EXACT))
+    stopped = dataclasses.replace(EXACT, stop_strings=(f"w{ids[6]} w{ids[7]}",))
+    assert ids_of(decode(pair, list(PROMPT), stopped)) == ids[:8]

@@ -126,7 +126,7 @@ class ScriptedPair:
 
     def encode(self, text: str, raw: bool = False) -> Prompt:
         if text == "too long":
-            raise UserError("prompt.too_long", tokens=9000, budget=128, limit=2048)
+            raise UserError("prompt.too_long", tokens=9000, budget=128, limit=2048, side="the target")
         return Prompt((self.vocabulary.id(text),), text)
 
 

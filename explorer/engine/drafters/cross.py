@@ -27,9 +27,11 @@ ANCHORS = ("\n", "(", "0")  # texts to stand before one, for tokenizers that put
 class TextSide:
     """One tokenizer as bytes in, ids out."""
 
-    def __init__(self, tokenizer: PreTrainedTokenizerFast, vocabulary: Mapping[int, bytes]):
-        self._tokenizer, self._vocabulary = tokenizer, vocabulary
-        self.start: list[int] = list(tokenizer("").input_ids)  # what it puts before every text
+    def __init__(self, tokenizer: PreTrainedTokenizerFast, vocabulary: Mapping[int, bytes], size: int):
+        """size: ids from here on are none, because their model has no rows for them."""
+        self._tokenizer, self._vocabulary, self._size = tokenizer, vocabulary, size
+        # What it puts before every text.
+        self.start: list[int] = [token for token in tokenizer("").input_ids if token < size]
 
     def bytes_of(self, ids: Sequence[int]) -> bytes:
         """What ids spell, one after another."""
@@ -61,7 +63,7 @@ class TextSide:
         return self._ids(data.decode(errors="replace"))
 
     def _ids(self, text: str) -> list[int]:
-        return list(self._tokenizer(text, add_special_tokens=False).input_ids)
+        return [token for token in self._tokenizer(text, add_special_tokens=False).input_ids if token < self._size]
 
     def _byte_ids(self, data: bytes) -> list[int] | None:
         """One id for each byte; None where this vocabulary lacks one."""

@@ -10,7 +10,7 @@ import torch
 
 from explorer.engine.models.model import Context
 from explorer.engine.models.packed import PackedContext
-from explorer.engine.sampling import Sampler
+from explorer.engine.sampling import Sampler, check_numbers
 from explorer.trace import Source
 
 # Scores of the block just drafted, from the hidden state [m, d] that produced each of its tokens and its probability [m]: [m].
@@ -51,8 +51,10 @@ class Draft:
         return rest
 
     def add(self, token: int, prob: float | None, source: Source, stop_ids: frozenset[int]) -> None:
-        """Append one token, unless the draft has ended."""
+        """Append one token, unless the draft has ended; raises NotNumbers where its probability is none."""
         if not self.ended:
+            if prob is not None:
+                check_numbers([prob], "head" if source == "features" else "draft")
             self.ids.append(token)
             self.probs.append(prob)
             self.sources.append(source)

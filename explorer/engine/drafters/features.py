@@ -16,8 +16,9 @@ from torch import Tensor, nn
 from explorer.engine.drafters.draft import Draft, Score
 from explorer.engine.drafters.eagle import Eagle3Head, taps_of
 from explorer.engine.drafters.trees import Node, grow
+from explorer.engine.models.linears import Form, Weight, kernel_works, pack
 from explorer.engine.models.model import output_device
-from explorer.engine.models.packed import GROW, Form, kernel_works, pack
+from explorer.engine.models.packed import GROW
 from explorer.engine.sampling import Sampler
 
 
@@ -70,7 +71,7 @@ class _Packed(nn.Module):
     def __init__(self, linear: nn.Linear, form: Form):
         super().__init__()
         bias = None if linear.bias is None else linear.bias.detach()
-        self.call = pack(linear.weight.detach(), bias, form)
+        self.call = pack([Weight(linear.weight.detach(), bias)], form)
 
     def forward(self, x: Tensor) -> Tensor:
         return self.call(x)

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from explorer.engine import ranking
+from explorer.engine.sampling import check_numbers
 
 
 class Node(NamedTuple):
@@ -34,7 +35,7 @@ def grow(
 
     logits [1, R]: of what follows the text, over the R rows of the drafter's vocabulary; ids [R]: the token of each row; ends [R], bool:
     rows that nothing follows. width: children of a node, and nodes of a level that have any; depth: levels, at most. A node
-    whose children cannot be among the `count` best gets none, which asks the host once a level and changes no tree.
+    whose children cannot be among the `count` best gets none, which asks the host once a level and changes no tree. Raises NotNumbers.
     """
     scores = logits.new_zeros(1, dtype=torch.double)  # [m] log-probability of the path to each node of the level
     places = torch.full((1,), -1, device=logits.device)  # [m] of those nodes among all proposed ones
@@ -67,6 +68,7 @@ def _least(proposed: list[tuple[Tensor, ...]], count: int) -> Tensor | float:
 def _best(parents: list[int], ids: list[int], probs: list[float], paths: list[float], count: int) -> list[Node]:
     """The `count` best of all proposed nodes, in the order they were proposed in: a child is never likelier than its parent, and of
     equals the earlier one goes first, so no node comes without its parent."""
+    check_numbers(probs, "head")
     possible = [place for place, path in enumerate(paths) if path > -torch.inf]
     chosen = sorted(sorted(possible, key=lambda place: -paths[place])[:count])
     numbers = {place: number for number, place in enumerate(chosen)} | {-1: -1}

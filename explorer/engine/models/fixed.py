@@ -137,6 +137,7 @@ class FixedContext:
         self.language_model = model
         self.length = 0  # tokens held
         self.states: Tensor | None = None  # [rows, d] of the last feed, after the final norm
+        self.tapped: Tensor | None = None  # inputs of layers, which other contexts keep: no head is fed from here
         self.forward_seconds = 0.0  # inside model forwards; on a GPU this is launch time
         self._buffers: Buffers | None = None
 

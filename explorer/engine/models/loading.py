@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,8 +11,10 @@ from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, PreTra
 from transformers.utils import logging
 
 from explorer.config import DTYPES, ConfigError
-from explorer.engine.models.weights import WeightsError
-from explorer.errors import is_out_of_memory
+from explorer.engine.models.checkpoint import EMBEDDING, HEAD, Checkpoint
+from explorer.engine.models.linears import Form
+from explorer.engine.models.packed import supports
+from explorer.engine.models.weights import WeightsError, reading
 
 DEVICE_TYPES = ("cpu", "cuda")  # others (mps, xpu) lack float64 or are untested
 SPREAD = "auto"  # the name of no device: the target over all GPUs, then memory, then disk
@@ -22,7 +22,8 @@ SPREAD = "auto"  # the name of no device: the target over all GPUs, then memory,
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Where weights go and in which precision; packed: laid out for a CPU (packed.py).
+    """Where weights go and in which precision; form: of a target laid out for a CPU (packed.py), None where it runs on transformers'
+    own modules.
 
     device_map: how a target that one device cannot hold is spread, as accelerate takes it; its draft then goes where its
     logits come out.
@@ -30,14 +31,15 @@ class Placement:
 
     device: torch.device
     dtype: torch.dtype
-    packed: bool
+    form: Form | None
     device_map: str | dict[str, str | int] | None = None
 
 
-def placement(device: str | None, dtype: str | None) -> Placement:
-    """Resolve names, with defaults for this machine; raises ConfigError for a device or dtype that is not there.
+def placement(device: str | None, dtype: str | None, form: Form | None = None) -> Placement:
+    """Resolve names, with defaults for this machine; raises ConfigError for a device or dtype that is not there, and for a form
+    where none can be.
 
-    device "auto" spreads the target over whatever there is.
+    device "auto" spreads the target over whatever there is. form: of the target on a CPU, float32 where none is named.
     """
     cuda = torch.cuda.is_available()
     device_map = SPREAD if device == SPREAD else None
@@ -50,15 +52,66 @@ def placement(device: str | None, dtype: str | None) -> Placement:
         torch.empty(0, device=place)
     except (RuntimeError, AssertionError):
         raise ConfigError("device.missing", device=repr(device), choices="cpu or cuda" if cuda else "cpu") from None
-    packed = dtype is None and place.type == "cpu" and not device_map
+    packable = dtype is None and place.type == "cpu" and not device_map
+    if form and not packable:
+        raise ConfigError("device.form_needs_cpu", form=form)
     dtype = dtype or ("bfloat16" if place.type == "cuda" else "float32")
     if dtype not in DTYPES:
         raise ConfigError("device.dtype", choices=", ".join(DTYPES), value=repr(dtype))
-    return Placement(place, getattr(torch, dtype), packed, device_map)
+    return Placement(place, getattr(torch, dtype), (form or "float32") if packable else None, device_map)
 
 
-def graft(target: PreTrainedModel, draft_folder: Path) -> PreTrainedModel:
-    """Build the draft around the target's embedding and head modules, shared, not copied; raises WeightsError."""
+def read_tokenizer(folder: Path) -> PreTrainedTokenizerFast:
+    """The tokenizer of a folder; raises WeightsError."""
+    with reading(folder):
+        return AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
+
+
+def read_model(folder: Path, where: Placement) -> PreTrainedModel:
+    """The model of a folder, as transformers builds it; raises WeightsError."""
+    logging.disable_progress_bar()
+    with reading(folder):
+        model = AutoModelForCausalLM.from_pretrained(
+            folder,
+            dtype=where.dtype,
+            attn_implementation=None,  # transformers' own choice for the family, whatever the folder asks for
+            trust_remote_code=False,
+            use_safetensors=True,  # else a pickle is read where the index names no file
+            device_map=where.device_map,
+        )
+    return model if where.device_map else model.to(where.device)
+
+
+def read_weights(folder: Path, where: Placement) -> PreTrainedModel | Checkpoint:
+    """A model to be packed, as a checkpoint whose tensors are read when they are packed; any other as read_model. Raises
+    WeightsError."""
+    if where.form:
+        with reading(folder):
+            checkpoint = Checkpoint.open(folder)
+            if supports(checkpoint.config, where.form) and not checkpoint.unlike_its_config():
+                return checkpoint
+    return read_model(folder, where)
+
+
+def graft(target: PreTrainedModel | Checkpoint, draft_folder: Path) -> PreTrainedModel | Checkpoint:
+    """The draft whose layers are those of a folder, around its target's embeddings and head; raises WeightsError."""
+    return (
+        _graft_checkpoint(target, draft_folder)
+        if isinstance(target, Checkpoint)
+        else _graft_modules(target, draft_folder)
+    )
+
+
+def _graft_checkpoint(target: Checkpoint, draft_folder: Path) -> Checkpoint:
+    with reading(draft_folder):
+        draft = Checkpoint.open(draft_folder, tables=target)
+        if draft.unlike_its_config() - {EMBEDDING, HEAD}:
+            raise WeightsError("weights.other_layers", folder=draft_folder)
+    return draft
+
+
+def _graft_modules(target: PreTrainedModel, draft_folder: Path) -> PreTrainedModel:
+    """Its modules are shared, not copied."""
     config = AutoConfig.from_pretrained(draft_folder, trust_remote_code=False)
     config._attn_implementation = target.config._attn_implementation
     with torch.device("meta"):
@@ -73,38 +126,3 @@ def graft(target: PreTrainedModel, draft_folder: Path) -> PreTrainedModel:
     # Rotary tables are computed, not stored, so the meta device left them empty.
     draft.base_model.rotary_emb = type(target.base_model.rotary_emb)(config=config)
     return draft.to(target.device).eval()
-
-
-def read_tokenizer(folder: Path) -> PreTrainedTokenizerFast:
-    """The tokenizer of a folder; raises WeightsError."""
-    with _reading(folder):
-        return AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
-
-
-def read_model(folder: Path, where: Placement) -> PreTrainedModel:
-    """The model of a folder, as transformers builds it; raises WeightsError."""
-    logging.disable_progress_bar()
-    with _reading(folder):
-        model = AutoModelForCausalLM.from_pretrained(
-            folder,
-            dtype=where.dtype,
-            attn_implementation="sdpa",
-            trust_remote_code=False,
-            use_safetensors=True,  # else a pickle is read where the index names no file
-            device_map=where.device_map,
-        )
-    return model if where.device_map else model.to(where.device)
-
-
-@contextmanager
-def _reading(folder: Path) -> Iterator[None]:
-    """A folder that cannot be read becomes one sentence: the libraries raise errors of many kinds, some of many lines."""
-    try:
-        yield
-    except Exception as error:
-        if is_out_of_memory(error):
-            raise
-        reason = next((line.strip() for line in str(error).splitlines() if line.strip()), "no reason given")
-        raise WeightsError(
-            "weights.unreadable", folder=folder, error=type(error).__name__, reason=reason[:200]
-        ) from error

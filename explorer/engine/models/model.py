@@ -9,7 +9,8 @@ from transformers import DynamicCache, PretrainedConfig, PreTrainedModel
 
 from explorer.errors import UserError
 
-ROLLED_BACK = frozenset({"full_attention", "sliding_attention"})  # layer types whose cache is one entry per position
+# Layer types whose cache is one entry per position.
+ROLLED_BACK = frozenset({"full_attention", "sliding_attention", "chunked_attention"})
 PLAIN = ("llama", "qwen2")  # families that apply their head to the final states as they are, and mask by position only
 
 
@@ -17,10 +18,14 @@ class UnsupportedModel(UserError):
     """A model this engine cannot run honestly, for example one whose cache cannot be rolled back."""
 
 
+def rows_of(model: PreTrainedModel) -> int:
+    """How many ids a model can read and give."""
+    return min(len(table().weight) for table in (model.get_input_embeddings, model.get_output_embeddings))
+
+
 def check_rows(model: PreTrainedModel, vocab_size: int) -> None:
-    """Raise UnsupportedModel where the tokenizer has tokens that the model has no output row for."""
-    rows = model.get_output_embeddings().weight.shape[0]
-    if rows < vocab_size:
+    """Raise UnsupportedModel where the tokenizer has tokens that the model has no row for."""
+    if (rows := rows_of(model)) < vocab_size:
         raise UnsupportedModel("model.rows", rows=rows, tokens=vocab_size)
 
 
@@ -30,6 +35,25 @@ def output_device(model: PreTrainedModel) -> torch.device:
     hook = getattr(head, "_hf_hook", None)  # of a spread model; the weight itself may lie elsewhere meanwhile
     places = [getattr(part, "execution_device", None) for part in getattr(hook, "hooks", (hook,))]
     return next((torch.device(place) for place in places if place is not None), head.weight.device)
+
+
+def longest_text(config: PretrainedConfig) -> int | None:
+    """The longest text a model was made for, in tokens; None where its configuration does not say."""
+    config = config.get_text_config()
+    # MPT has a name of its own for it.
+    return getattr(config, "max_position_embeddings", None) or getattr(config, "max_seq_len", None)
+
+
+def table_switch(config: PretrainedConfig) -> int | None:
+    """The longest text, in tokens, under the rotary table of short texts where a model has another one for longer texts
+    (LongRoPE); None for one table."""
+    rope = getattr(config.get_text_config(), "rope_parameters", None) or {}
+    tables = [
+        rope,
+        *(one for one in rope.values() if isinstance(one, dict)),
+    ]  # some families have one for each type of layer
+    limits = [one["original_max_position_embeddings"] for one in tables if one.get("rope_type") == "longrope"]
+    return min(limits, default=None)
 
 
 def head_dim_of(config: PretrainedConfig) -> int:
@@ -46,14 +70,19 @@ class LanguageModel:
         Raises UnsupportedModel where a rejected draft could not be taken back out of the cache, or where the model has
         fewer output rows than the tokenizer has tokens.
         """
-        layers = getattr(model.config, "layer_types", None) or ()
-        if model._is_stateful or not ROLLED_BACK.issuperset(layers):
+        layers = getattr(model.config.get_text_config(), "layer_types", None) or ()
+        if model._is_stateful:
             raise UnsupportedModel("model.recurrent", family=model.config.model_type)
+        if others := sorted(set(layers) - ROLLED_BACK):
+            raise UnsupportedModel("model.layers", family=model.config.model_type, kinds=", ".join(others))
         check_rows(model, vocab_size)
         self.model = model.eval()
         self.vocab_size = vocab_size
         self.device = output_device(model)  # ids come and go there; a spread model takes them to its layers itself
-        self.context_limit = getattr(model.config, "max_position_embeddings", None)
+        # Keys of one rotary table mean nothing to queries of another, and the cache keeps them (rereading.py reads anew).
+        # Other tables that grow with the text (dynamic NTK) do so only beyond the longest one.
+        limits = (longest_text(model.config), table_switch(model.config))
+        self.context_limit = min((limit for limit in limits if limit), default=None)
 
     @property
     def width(self) -> int:
@@ -83,6 +112,9 @@ class LanguageModel:
         """
         if states and self.model.config.model_type not in PLAIN:
             raise UnsupportedModel("model.no_states", family=self.model.config.model_type, families=", ".join(PLAIN))
+        return self._context(states, taps)
+
+    def _context(self, states: bool, taps: tuple[int, ...]) -> Context:
         return Context(self, states, taps)
 
 

@@ -1,30 +1,28 @@
 """A Llama-shaped decoder laid out for a CPU: projections fused and packed once, a static KV buffer, one page of forward.
 
-Two forms. `float32`: oneDNN's packed weights; a row's result depends on how many rows are fed with it by rounding alone, so it
-serves as a target. `quantized`: 8-bit weights and activations, or where the weights come from a 4-bit file those very 4
-bits; a third of the time and good enough to draft with, never to verify. Models of other shapes run on transformers' own
-modules (model.py), which also remain the oracle this module is tested against.
+The linear layers are float32, int8 or int4 (linears.py). In int8 and int4 a row has the same bits whatever is fed with it, so a
+target in these forms is exact to the bit; in float32 rounding depends on the number of rows. Models of other shapes run on
+transformers' own modules (model.py), which also remain the oracle this module is tested against.
 """
 
 from __future__ import annotations
 
-import warnings
-from dataclasses import dataclass
-from functools import cache
 from time import perf_counter
-from typing import Literal
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
-from transformers import PretrainedConfig, PreTrainedModel
+from transformers import PretrainedConfig
+from transformers.models.llama.modeling_llama import LlamaRotaryEmbedding
 
+from explorer.engine.models.attention import BranchSight, RowSight, Sight, TextSight, padded
+from explorer.engine.models.checkpoint import EMBEDDING, HEAD, Checkpoint, Tensors, read_weight
+from explorer.engine.models.four_bit import Grid
+from explorer.engine.models.linears import Form, Weight, kernel_works, pack
 from explorer.engine.models.model import check_rows, head_dim_of
 
-Form = Literal["float32", "quantized"]
 ROPE_TYPES = ("default", "linear", "llama3")  # those whose tables do not change with the length of the text
 GROW = 512  # positions by which the KV buffer grows
-GROUP = 32  # weights that share a scale and an offset in 4 bits, as in the GGUF formats
 
 
 def supports(config: PretrainedConfig, form: Form) -> bool:
@@ -40,203 +38,81 @@ def supports(config: PretrainedConfig, form: Form) -> bool:
     )
 
 
-def kernel_works(form: Form) -> bool:
-    """Whether this torch has the kernels of a form."""
-    try:
-        pack(torch.eye(16), None, form)(torch.ones(1, 16))
-    except (RuntimeError, AttributeError, NotImplementedError):
-        return False
-    return True
-
-
-class Float32Linear:
-    """x @ weight.T + bias on weights that oneDNN has reordered once; time is flat up to about eight rows."""
-
-    dtype_name = "float32"
-
-    def __init__(self, weight: Tensor, bias: Tensor | None):
-        self.weight = torch.ops.mkldnn._reorder_linear_weight(weight.contiguous(), None)
-        self.bias = bias
-        self.weight_bytes = 4 * weight.numel()
-
-    def __call__(self, x: Tensor) -> Tensor:
-        return torch.ops.mkldnn._linear_pointwise(x, self.weight, self.bias, "none", [], "")
-
-
-class Int8Linear:
-    """x @ weight.T + bias with int8 weights (one scale per output) and int8 activations (one scale per row).
-
-    The kernel has one activation scale per call, which would couple the rows of a call: one large row costs all others
-    their digits. So several rows are first brought to a largest entry of 1, with one more row that pins the range. On the
-    default pair this costs a few per cent per call and gains 5 to 20 % accepted tokens, most of them through a better prefill.
-    """
-
-    dtype_name = "int8"
-
-    def __init__(self, weight: Tensor, bias: Tensor | None):
-        scales = weight.abs().amax(dim=1).clamp(min=1e-12).double() / 127
-        zeros = torch.zeros(len(weight), dtype=torch.long)
-        with warnings.catch_warnings():
-            warnings.simplefilter(
-                "ignore", UserWarning
-            )  # deprecation of the constructor; the kernel has no successor yet
-            quantized = torch.quantize_per_channel(weight, scales, zeros, 0, torch.qint8)
-        self.weight = torch.ops.quantized.linear_prepack(quantized, None)
-        self.bias = bias
-        self.weight_bytes = weight.numel() + scales.nbytes + zeros.nbytes
-        self._pin = torch.zeros(1, weight.shape[1])
-        self._pin[0, 0], self._pin[0, -1] = 1, -1
-
-    def __call__(self, x: Tensor) -> Tensor:
-        if len(x) == 1:
-            out = torch.ops.quantized.linear_dynamic(x, self.weight, False)
-        else:
-            scale = x.abs().amax(dim=1, keepdim=True).clamp_(min=1e-12)
-            pinned = torch.cat([x / scale, self._pin])
-            out = torch.ops.quantized.linear_dynamic(pinned, self.weight, False)[:-1] * scale
-        return out if self.bias is None else out + self.bias
-
-
-class Int4Linear:
-    """x @ weight.T + bias with the 4-bit weights of a file, one scale and offset per group of 32; activations in bfloat16.
-
-    Nothing is lost but digits that bfloat16 has not: on the default pair it is a quarter faster than int8, and three times
-    as close to float32.
-    """
-
-    dtype_name = "int4"
-
-    def __init__(self, groups: FourBit, bias: Tensor | None):
-        self.weight = torch.ops.aten._convert_weight_to_int4pack_for_cpu(groups.levels, 1)
-        # The kernel computes (level - 8) * scale + offset.
-        scales = torch.stack([groups.scale, groups.low + 8 * groups.scale], dim=-1)
-        self.scales = scales.transpose(0, 1).contiguous().bfloat16()  # [in / 32, out, 2]
-        self.bias = bias
-        self.weight_bytes = groups.levels.numel() // 2 + self.scales.nbytes
-
-    def __call__(self, x: Tensor) -> Tensor:
-        out = torch.ops.aten._weight_int4pack_mm_for_cpu(x.bfloat16(), self.weight, GROUP, self.scales).float()
-        return out if self.bias is None else out + self.bias
-
-
-@dataclass(frozen=True, slots=True)
-class FourBit:
-    """A weight [out, in] whose groups of 32 each take 16 evenly spaced values: low + scale * level."""
-
-    levels: Tensor  # int32 [out, in], 0 to 15
-    low: Tensor  # [out, in / 32]
-    scale: Tensor  # [out, in / 32]
-
-    @classmethod
-    def of(cls, weight: Tensor) -> FourBit | None:
-        """The 4-bit form of a weight that lies on such a grid, as one read from a 4-bit file does; None for any other."""
-        rows, columns = weight.shape
-        if rows % 16 or columns % GROUP:
-            return None
-        groups = weight.float().view(rows, -1, GROUP)
-        low = groups.amin(dim=-1)
-        scale = ((groups.amax(dim=-1) - low) / 15).clamp_(min=1e-12)
-        levels = ((groups - low[..., None]) / scale[..., None]).round_()
-        error = torch.dist(levels * scale[..., None] + low[..., None], groups)
-        if error > 0.002 * groups.norm():
-            return None
-        return cls(levels.int().view(rows, columns), low, scale)
-
-
-def pack(weight: Tensor, bias: Tensor | None, form: Form) -> Float32Linear | Int8Linear | Int4Linear:
-    """A projection x [n, in] -> [n, out] with weight [out, in] laid out for a CPU."""
-    if form == "float32":
-        return Float32Linear(weight, bias)
-    groups = FourBit.of(weight) if _has_fast_int4() else None
-    return Int4Linear(groups, bias) if groups else Int8Linear(weight, bias)
-
-
-@cache
-def _has_fast_int4() -> bool:
-    """Whether the 4-bit kernel is there and was measured to be faster than int8 on this kind of processor."""
-    if "AVX512" not in torch.backends.cpu.get_cpu_capability():
-        return False
-    try:
-        Int4Linear(FourBit.of(torch.eye(GROUP)), None)(torch.ones(1, GROUP))
-    except (RuntimeError, AttributeError, NotImplementedError):
-        return False
-    return True
-
-
 class PackedLayer:
     """One decoder layer: two norms and four packed projections."""
 
-    def __init__(self, layer: torch.nn.Module, config: PretrainedConfig, form: Form):
+    def __init__(self, tensors: Tensors, prefix: str, config: PretrainedConfig, form: Form):
+        """prefix: of the names of its tensors."""
         self.head_dim = head_dim = head_dim_of(config)
         self.heads, self.kv_heads, self.eps = (
             config.num_attention_heads,
             config.num_key_value_heads,
             config.rms_norm_eps,
         )
-        attention, mlp = layer.self_attn, layer.mlp
+        names = ("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "self_attn.o_proj")
+        q, k, v, out = (read_weight(tensors, f"{prefix}{name}") for name in names)
+        gate, up, down = (read_weight(tensors, f"{prefix}mlp.{name}_proj") for name in ("gate", "up", "down"))
         # The scale of the attention scores is folded into the queries.
-        parts = [_interleave(attention.q_proj, head_dim, head_dim**-0.5), _interleave(attention.k_proj, head_dim)]
-        parts.append((attention.v_proj.weight, attention.v_proj.bias))
-        bias = None if parts[0][1] is None else torch.cat([bias for _, bias in parts])
-        self.qkv = pack(torch.cat([weight for weight, _ in parts]), bias, form)
-        self.out = pack(attention.o_proj.weight, attention.o_proj.bias, form)
-        self.gate_up = pack(torch.cat([mlp.gate_proj.weight, mlp.up_proj.weight]), None, form)
-        self.down = pack(mlp.down_proj.weight, None, form)
-        self.attention_norm = layer.input_layernorm.weight
-        self.mlp_norm = layer.post_attention_layernorm.weight
+        self.qkv = pack([_interleave(q, head_dim, head_dim**-0.5), _interleave(k, head_dim), v], form)
+        self.out = pack([out], form)
+        self.gate_up = pack([gate, up], form)
+        self.down = pack([down], form)
+        self.attention_norm, self.mlp_norm = (
+            tensors.get(f"{prefix}{name}_layernorm.weight").float() for name in ("input", "post_attention")
+        )
 
-    def __call__(self, x: Tensor, cache: Tensor, past: int, rotation: Tensor, mask: Tensor | None) -> Tensor:
-        """x [n, d] -> [n, d], with the keys and values of `past` earlier rows in `cache` [capacity, 2 * kv_heads, head_dim].
+    def __call__(self, x: Tensor, cache: Tensor, past: int, rotation: Tensor, sight: Sight) -> Tensor:
+        """x [n, d] -> [n, d]; `cache` [capacity, 2 * kv_heads, head_dim] holds the keys and values of `past` earlier tokens, and
+        takes those of x. rotation [n, 1, head_dim / 2]: of the positions of x; sight: which tokens each row of x may read.
 
         At a batch of one a CPU's time goes into calls as much as into numbers, so every line is one operation where it can
         be, and small ones work in place on what was made just before.
         """
         n, heads, kv, hd = len(x), self.heads, self.kv_heads, self.head_dim
-        groups, total = heads // kv, past + len(x)
         qkv = self.qkv(rms_norm(x, self.attention_norm, self.eps)).view(n, heads + 2 * kv, hd)
         torch.view_as_complex(qkv[:, : heads + kv].view(n, heads + kv, hd // 2, 2)).mul_(rotation)
-        cache[past:total] = qkv[:, heads:]
-        # Queries that share a key head stand in its row dimension, so no key is ever repeated.
-        q = qkv[:, :heads].view(n, kv, groups, hd).permute(1, 2, 0, 3).reshape(kv, groups * n, hd)
-        keys, values = cache[:total].transpose(0, 1).split(kv)  # [kv, total, hd]
-        scores = torch.bmm(q, keys.transpose(1, 2))  # [kv, groups * n, total]
-        if mask is not None:
-            scores += mask
-        attended = torch.bmm(scores.softmax(dim=-1), values)
-        attended = attended.view(kv, groups, n, hd).permute(2, 0, 1, 3).reshape(n, heads * hd)
-        x = x + self.out(attended)
+        cache[past : past + n] = qkv[:, heads:]
+        x = x + self.out(sight.attend(qkv[:, :heads], cache, kv))
         gate_up = self.gate_up(rms_norm(x, self.mlp_norm, self.eps))
         gate, up = gate_up.split(gate_up.shape[1] // 2, dim=1)
         x += self.down(F.silu(gate).mul_(up))
         return x
 
 
-def rotation_table(rotary: torch.nn.Module, count: int, config: PretrainedConfig) -> Tensor:
+def _head_grid(checkpoint: Checkpoint, rows: int) -> Grid | None:
+    """The grid of the head's first rows, where its file held it in 4 bits."""
+    grids = (checkpoint.tables or checkpoint).tensors.grids or {}
+    grid = grids.get(EMBEDDING if checkpoint.head is checkpoint.embedding else HEAD)
+    return grid and Grid(grid.low[:rows], grid.scale[:rows])
+
+
+def rotation_table(rotary: torch.nn.Module, count: int, head_dim: int) -> Tensor:
     """The rotations of positions 0 to count - 1 as complex numbers [count, head_dim / 2]."""
-    half = head_dim_of(config) // 2
+    half = head_dim // 2
     cos, sin = rotary(torch.zeros(1), torch.arange(count)[None])  # [1, count, head_dim], halves repeated
     return torch.complex(cos[0, :, :half], sin[0, :, :half])
 
 
-def _interleave(projection: torch.nn.Linear, head_dim: int, scale: float = 1.0) -> tuple[Tensor, Tensor | None]:
+def _interleave(weight: Weight, head_dim: int, factor: float = 1.0) -> Weight:
     """Reorder each head's rows so that the two halves that rotate together lie side by side, and scale them.
 
     Queries and keys are permuted alike, so their products are the same; rotation becomes one complex multiplication.
     """
-
-    def permute(rows: Tensor) -> Tensor:
-        return rows.unflatten(0, (-1, 2, head_dim // 2)).transpose(1, 2).flatten(0, 2) * scale
-
-    return permute(projection.weight), None if projection.bias is None else permute(projection.bias)
+    order = torch.arange(len(weight.value)).unflatten(0, (-1, 2, head_dim // 2)).transpose(1, 2).flatten()
+    return Weight(
+        weight.value[order].float() * factor,
+        None if weight.bias is None else weight.bias[order].float() * factor,
+        weight.grid and weight.grid.reordered(order, factor),
+    )
 
 
 class PackedModel:
     """Weights that many contexts may share; the same verbs as LanguageModel."""
 
-    def __init__(self, model: PreTrainedModel, vocab_size: int, form: Form):
-        """Pack a float32 model whose configuration `supports` accepts; vocab_size: the tokenizer's."""
-        check_rows(model, vocab_size)
-        config, body = model.config, model.base_model
+    def __init__(self, checkpoint: Checkpoint, vocab_size: int, form: Form):
+        """Pack a model whose configuration `supports` accepts, layer by layer; vocab_size: the tokenizer's."""
+        check_rows(checkpoint, vocab_size)
+        config, tensors = checkpoint.config, checkpoint.tensors
         self.form = form
         self.vocab_size = vocab_size
         self.device = torch.device("cpu")
@@ -245,11 +121,22 @@ class PackedModel:
         self.heads, self.kv_heads = config.num_attention_heads, config.num_key_value_heads
         self.eps = config.rms_norm_eps
         with torch.inference_mode():
-            self.embedding = body.embed_tokens.weight.detach()
-            self.layers = [PackedLayer(layer, config, form) for layer in body.layers]
-            self.norm = body.norm.weight.detach()
-            self.head = pack(model.get_output_embeddings().weight[:vocab_size].detach(), None, form)
-            self.rotation = rotation_table(body.rotary_emb, self.context_limit, config)
+            self.embedding = checkpoint.embedding
+            # No head in 4 bits but one that was: it is where a model is most easily harmed.
+            self.head = pack([Weight(checkpoint.head[:vocab_size], grid=_head_grid(checkpoint, vocab_size))], form)
+            self.layers = [
+                PackedLayer(tensors, f"model.layers.{index}.", config, form)
+                for index in range(config.num_hidden_layers)
+            ]
+            self.norm = tensors.get("model.norm.weight").float()
+        self._rotary = LlamaRotaryEmbedding(config=config)
+        self._rotations = torch.empty(0, 0)
+
+    def rotations(self, count: int) -> Tensor:
+        """Of positions 0 to `count` - 1 at least, complex [.., head_dim / 2]; the table grows with the longest text."""
+        if len(self._rotations) < count:
+            self._rotations = rotation_table(self._rotary, -(-count // GROW) * GROW, self.head_dim)
+        return self._rotations
 
     @property
     def width(self) -> int:
@@ -326,9 +213,7 @@ class PackedContext:
 
     def branch(self, ids: Tensor, positions: Tensor, visible: Tensor) -> Tensor:
         """Feed ids [n] of several continuations at once: logits [n, V]; positions and visible as in Context.branch."""
-        bias = torch.zeros(visible.shape).masked_fill_(~visible, -torch.inf)
-        groups = self.language_model.heads // self.language_model.kv_heads
-        return self._forward(ids, len(ids), positions, bias.repeat(groups, 1))
+        return self._forward(ids, len(ids), positions, BranchSight(visible))
 
     def crop(self, length: int) -> None:
         """Take tokens back so that at most `length` are held."""
@@ -349,20 +234,21 @@ class PackedContext:
         """Free the cache."""
         self.cache.clear()
 
-    def _forward(self, ids: Tensor, rows: int, positions: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
+    def _forward(self, ids: Tensor, rows: int, positions: Tensor | None = None, sight: Sight | None = None) -> Tensor:
         """The whole model: embeddings, layers, norm and head; rows: of logits, 0 leaves the head out."""
         start = perf_counter()
         model, n, past = self.language_model, len(ids), self.length
         total = past + n
-        self.cache.reserve(total)
-        rotation = (model.rotation[past:total] if positions is None else model.rotation[positions])[:, None]
-        mask = causal_mask(n, past, model.heads // model.kv_heads) if mask is None else mask  # [groups * n, total]
-        x = model.embedding[ids]  # [n, d]
+        self.cache.reserve(padded(total))
+        rotations = model.rotations(total)
+        rotation = (rotations[past:total] if positions is None else rotations[positions])[:, None]
+        sight = sight or (RowSight(n, past) if rows else TextSight(n, past))
+        x = model.embedding[ids].float()  # [n, d]
         inputs = {}
         for index, (layer, entries) in enumerate(zip(model.layers, self.cache.entries)):
             if index in self._taps:
                 inputs[index] = x
-            x = layer(x, entries, past, rotation, mask)
+            x = layer(x, entries, past, rotation, sight)
         if inputs:
             self.tapped = torch.cat([inputs[index] for index in self._taps], dim=1)
         self.cache.length = total
@@ -375,10 +261,3 @@ class PackedContext:
 def rms_norm(x: Tensor, weight: Tensor, eps: float) -> Tensor:
     """x [n, d] scaled to a root mean square of 1 and by `weight` [d]."""
     return x * x.square().mean(dim=-1, keepdim=True).add_(eps).rsqrt_() * weight
-
-
-def causal_mask(n: int, past: int, groups: int) -> Tensor | None:
-    """What to add to the scores of groups * n queries over past + n keys; None where every key may be seen."""
-    if n == 1:
-        return None
-    return torch.full((n, past + n), -torch.inf).triu_(past + 1).repeat(groups, 1)

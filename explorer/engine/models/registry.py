@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,8 @@ ASSETS = Path(__file__).parents[3] / "assets"
 WEIGHTS = ASSETS / "weights"
 JUDGES = WEIGHTS / "judges"  # judge heads of targets
 
+FORMS = ("float32", "int8", "int4")  # of a target on a CPU (linears.py)
+USUAL_FORM = "int8"  # of a pair that names none: exact to the bit, measured as faithful as 4 bits, and the fastest to verify with
 CROSS_TOKENIZER = "cross-tokenizer"  # third part of a pair's name: its draft has a vocabulary of its own
 
 
@@ -45,6 +48,7 @@ class KnownPair:
     draft: Reference  # of a pair named on the spot also an EAGLE-3 head: its target then drafts for itself as well
     head: Reference | None = None  # an EAGLE-3 head of the target
     cross_tokenizer: bool = False  # the draft has a vocabulary of its own
+    target_form: str = USUAL_FORM  # of the target on a CPU, where its shape can be packed
     download_gb: float | None = None
     suits: str = ""
 
@@ -73,7 +77,7 @@ class KnownPair:
     @property
     def offers(self) -> Offers:
         """What runs on it can use, as far as that is known before it is loaded. A pair named on the spot may bring any."""
-        named_here = self not in _pairs()
+        named_here = self.name not in {pair.name for pair in _pairs()}
         return Offers(
             pacer_layer=named_here or self.has_pacer_layer,
             head=named_here or self.head is not None,
@@ -141,11 +145,17 @@ def _pairs() -> tuple[KnownPair, ...]:
 
 
 def find_pair(name: str) -> KnownPair:
-    """The known pair of that name, or one made of TARGET,DRAFT, by consent with vocabularies of their own; raises UnknownPair."""
+    """The known pair of that name, or one made of TARGET,DRAFT, by consent with vocabularies of their own; NAME@FORM names the form
+    of its target on a CPU. Raises UnknownPair."""
+    before, at, form = name.rpartition("@")
+    return replace(_find(before), target_form=form) if at and form in FORMS else _find(name)
+
+
+def _find(name: str) -> KnownPair:
     for pair in known_pairs():
         if pair.name == name:
             return pair
-    parts = [part.strip() for part in name.split(",")]
+    parts = _parts(name)
     if len(parts) not in (2, 3) or not all(parts) or parts[2:] not in ([], [CROSS_TOKENIZER]):
         raise UnknownPair(
             "pair.unknown_named",
@@ -158,18 +168,31 @@ def find_pair(name: str) -> KnownPair:
     return KnownPair(name, name, target, draft, cross_tokenizer=len(parts) == 3)
 
 
+def _parts(name: str) -> list[str]:
+    """What stands between the commas; a part with a comma of its own is quoted, as in a CSV file."""
+    try:
+        return [part.strip() for part in next(csv.reader([name], skipinitialspace=True), [])]
+    except csv.Error:  # line ends, zero bytes
+        return []
+
+
 def folders_of(known: KnownPair, progress: Progress = lambda message: None) -> dict[str, Path]:
     """Where the weights of all sides lie on this machine; raises WeightsError."""
     return {side: _folder(reference, progress) for side, reference in known.sides.items()}
 
 
 def public_name(known: KnownPair) -> str:
-    """What to call a pair in a record."""
-    if known in known_pairs():
-        return known.name
-    return ",".join(
-        [*map(public_reference, known.sides.values()), *([CROSS_TOKENIZER] if known.cross_tokenizer else [])]
-    )
+    """What to call a pair in a record: a name that find_pair takes."""
+    usual = next((pair for pair in known_pairs() if pair.name == known.name), None)
+    parts = [*map(_quoted, known.sides.values()), *([CROSS_TOKENIZER] if known.cross_tokenizer else [])]
+    name = known.name if usual else ",".join(parts)
+    is_usual = known.target_form == (usual.target_form if usual else USUAL_FORM)
+    return name if is_usual else f"{name}@{known.target_form}"
+
+
+def _quoted(reference: Reference) -> str:
+    name = public_reference(reference)
+    return f'"{name}"' if "," in name else name
 
 
 def _folder(reference: Reference, progress: Progress) -> Path:

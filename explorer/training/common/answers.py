@@ -10,6 +10,8 @@ from transformers import AttentionInterface, AttentionMaskInterface, StaticCache
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import sdpa_mask
 
+from explorer.engine.models.chat import as_chat_turn
+from explorer.messages import Message
 from explorer.training.common.progress import finish
 
 MAX_PROMPT = 192  # tokens; longer prompts are left out
@@ -136,5 +138,5 @@ def answer_steps(
 
 
 def chat_ids(tokenizer, prompt: str) -> list[int]:
-    message = [{"role": "user", "content": prompt}]
-    return tokenizer.apply_chat_template(message, add_generation_prompt=True, return_dict=False)
+    """The ids of a prompt in the chat template; raises PromptError."""
+    return tokenizer(as_chat_turn(tokenizer, prompt, Message("side.target")), add_special_tokens=False).input_ids

@@ -7,17 +7,18 @@ from torch import Tensor
 from transformers import PreTrainedModel
 
 from explorer.engine.models import loading
+from explorer.engine.models.checkpoint import Checkpoint
 from explorer.engine.models.model import Context, LanguageModel
 from explorer.engine.models.packed import PackedContext, PackedModel
 from explorer.engine.models.registry import KnownPair, folders_of
 
 
-def read_draft(known: KnownPair, where: loading.Placement) -> PreTrainedModel:
-    """The draft of a pair as transformers' modules."""
+def read_draft(known: KnownPair, where: loading.Placement) -> PreTrainedModel | Checkpoint:
+    """The draft of a pair, as a run loads it."""
     folders = folders_of(known)
     if known.is_grafted:
-        return loading.graft(loading.read_model(folders["target"], where), folders["draft"])
-    return loading.read_model(folders["draft"], where)
+        return loading.graft(loading.read_weights(folders["target"], where), folders["draft"])
+    return loading.read_weights(folders["draft"], where)
 
 
 @torch.inference_mode()

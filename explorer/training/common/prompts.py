@@ -1,11 +1,12 @@
 """Prompts to collect with: many kinds of instruction, filled from small word lists, and a filter for excluded ones."""
 
 import itertools
-import json
 import random
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+
+from explorer.prompts import read_prompts
 
 WORDS = {
     "thing": "a kite|a lantern|a wooden boat|an umbrella|a violin|a paper map|a copper kettle|a bicycle bell|a wool scarf|a telescope|"
@@ -219,12 +220,11 @@ def _misspell(sentence: str, rng: random.Random) -> str:
 
 
 class Exclusion:
-    """Recognises prompts too close to those of JSON-lines files with a "prompt" field."""
+    """Recognises prompts too close to those of files of prompts."""
 
     def __init__(self, paths: Iterable[Path], size: int = 4, limit: float = 0.2):
         self.size, self.limit = size, limit
-        lines = [line for path in paths for line in path.read_text(encoding="utf-8").splitlines()]
-        self.prompts = [_ngrams(json.loads(line)["prompt"], size) for line in lines if line.strip()]
+        self.prompts = [_ngrams(item.prompt, size) for path in paths for item in read_prompts(path)]
 
     def __contains__(self, prompt: str) -> bool:
         """Whether more than `limit` of the word n-grams of either prompt also stand in the other."""

@@ -9,11 +9,13 @@ import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
 from explorer.engine.models import loading
+from explorer.engine.models.checkpoint import Checkpoint
 from explorer.engine.models.fingerprint import fingerprint
+from explorer.engine.models.generation import stop_ids_of
 from explorer.engine.models.model import LanguageModel
 from explorer.engine.models.packed import PackedModel
 from explorer.engine.models.registry import find_pair, folders_of, public_name
-from explorer.engine.pair import lay_out, stop_ids_of
+from explorer.engine.pair import lay_out_draft
 from explorer.errors import UserError
 from explorer.training.common.drafts import read_draft
 
@@ -41,16 +43,16 @@ def load_models(name: str, device: str | None, dtype: str | None) -> CollectingM
     folders = {side: folder for side, folder in folders_of(known).items() if side in ("target", "draft")}
     run, own = loading.placement(device, None), loading.placement(device, dtype)
     tokenizer = loading.read_tokenizer(folders["target"])
-    draft = lay_out(read_draft(known, run), len(tokenizer), "quantized" if run.packed else None)
+    draft = lay_out_draft(read_draft(known, run), len(tokenizer), run.form is not None)
     target = loading.read_model(folders["target"], own).eval()
     itself = folders["draft"] == folders["target"] and isinstance(draft, PackedModel)
-    shared = PackedModel(target.float(), len(tokenizer), "float32") if itself else None
+    shared = PackedModel(Checkpoint.of(target), len(tokenizer), "float32") if itself else None
     target.set_attn_implementation("grouped")
     provenance = {
         "pair": public_name(known),
         "weights": {side: fingerprint(folder) for side, folder in folders.items()},
         "dtype": {"target": str(own.dtype).removeprefix("torch."), "draft": draft.dtype_name},
-        "stop_ids": sorted(stop_ids_of(target, tokenizer)),
+        "stop_ids": sorted(stop_ids_of(target, tokenizer, len(tokenizer))),
     }
     return CollectingModels(target, draft, shared, tokenizer, provenance)
 

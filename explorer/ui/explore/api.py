@@ -64,7 +64,7 @@ def run_once(backend: Backend, reader: RequestReader, *form: Any) -> dict[str, A
         trace = result_of(run_lines(backend, job))
     except Exception as error:
         raise failure(message_of(error)) from None
-    notes = [str(note) for note in job.request.config.notes]
+    notes = [str(note) for note in (*job.request.config.notes, *trace.provenance.notes)]
     return {"text": trace.text, "notes": notes, "summary": end_event(trace)["summary"], "trace": trace.to_json()}
 
 

@@ -10,8 +10,8 @@ from typing import Any
 import gradio as gr
 
 from explorer.errors import UserError
-from explorer.files import name_part
-from explorer.prompts import typed_prompts
+from explorer.files import name_part, read_text
+from explorer.prompts import prompts_of, typed_prompts
 from explorer.sweep import wire
 from explorer.sweep.pace import Pace
 from explorer.sweep.points import csv_of
@@ -114,8 +114,10 @@ class TuneHandlers:
         try:
             if path is None or Path(path).stat().st_size > UPLOAD_LIMIT:
                 raise UserError("tune.file_too_large", limit=UPLOAD_LIMIT // 1000)
-            text = Path(path).read_text(encoding="utf-8")
-            if not typed_prompts(text):
+            text = read_text(path)
+            if Path(path).suffix.lower() in (".json", ".jsonl"):
+                prompts_of(text, Path(path).name)
+            elif not typed_prompts(text):
                 raise UserError("tune.no_prompts")
         except UnicodeDecodeError:
             raise refusal(UserError("tune.file_not_text")) from None

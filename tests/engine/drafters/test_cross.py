@@ -76,7 +76,8 @@ TOKENIZERS = {"bytes": other_tokenizer, "pieces": sentencepiece_like}
 
 
 def side(tokenizer) -> TextSide:
-    return TextSide(tokenizer, Vocabulary(tokenizer))
+    vocabulary = Vocabulary(tokenizer)
+    return TextSide(tokenizer, vocabulary, len(vocabulary))
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +103,9 @@ def crossed(make_model, tokenizer):
                     if piece in by_bytes:
                         new[token] = table[by_bytes[piece]]
         draft.config.eos_token_id = draft.generation_config.eos_token_id = own.eos_token_id
-        return OraclePair.of("crossed", target, draft, tokenizer, draft_tokenizer=own, packed=packed)
+        return OraclePair.of(
+            "crossed", target, draft, tokenizer, draft_tokenizer=own, target_form="float32" if packed else None
+        )
 
     return build
 

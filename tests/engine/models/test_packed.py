@@ -4,9 +4,11 @@ import pytest
 import torch
 from pairs import OraclePair
 
-from explorer.engine.models import packed
+from explorer.engine.models import linears, packed
+from explorer.engine.models.checkpoint import Checkpoint
+from explorer.engine.models.linears import Int8Linear
 from explorer.engine.models.model import LanguageModel
-from explorer.engine.models.packed import GROW, FourBit, Int4Linear, Int8Linear, PackedModel, supports
+from explorer.engine.models.packed import GROW, PackedModel, supports
 
 IDS = torch.tensor([(7 * i * i + 3 * i + 11) % 250 for i in range(60)])
 
@@ -15,7 +17,7 @@ IDS = torch.tensor([(7 * i * i + 3 * i + 11) % 250 for i in range(60)])
 def both(request, make_model, tokenizer):
     """The same weights twice: transformers' modules and the packed float32 layout."""
     model, size = make_model(request.param, 0), len(tokenizer)
-    return LanguageModel(model, size), PackedModel(model, size, "float32")
+    return LanguageModel(model, size), PackedModel(Checkpoint.of(model), size, "float32")
 
 
 @torch.inference_mode()
@@ -80,13 +82,61 @@ def test_contexts_share_no_cache(both):
 def test_int8_is_close_enough_to_draft_with(make_model, tokenizer):
     """The draft's form: most of its choices are those of float32, and its error is that of eight bits."""
     model = make_model("llama", 0)
-    exact, draft = (PackedModel(model, len(tokenizer), form).open() for form in ("float32", "quantized"))
+    exact, draft = (PackedModel(Checkpoint.of(model), len(tokenizer), form).open() for form in ("float32", "int8"))
     expected, logits = (context.feed(IDS, rows=len(IDS)) for context in (exact, draft))
     assert (expected.argmax(-1) == logits.argmax(-1)).float().mean() > 0.7
     weight = torch.randn(64, 32)
     x = torch.randn(5, 32)
     error = (Int8Linear(weight, None)(x) - x @ weight.T).abs().max() / (x @ weight.T).abs().max()
     assert 0 < error < 0.05
+
+
+@torch.inference_mode()
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("form", ["int8", "int4"])
+@pytest.mark.parametrize("shape", ["llama", "qwen2"])
+def test_rows_have_the_same_bits_whatever_is_fed_with_them(form, shape, threads, make_model, tokenizer, request):
+    """What lets a quantized target verify: a pass over K + 1 rows gives the very logits of K + 1 single steps. Over the places
+    where the length that rows attend over grows, too."""
+    model = PackedModel(Checkpoint.of(make_model(shape, 0, max_position_embeddings=512)), len(tokenizer), form)
+    ids = torch.arange(340) * 37 % 250
+    for start in (40, 230):
+
+        def logits(rows: int, start: int = start) -> torch.Tensor:
+            context, end = model.open(), start + 48
+            context.prefill(ids[:start])
+            places = range(start, end, rows)
+            return torch.cat([context.feed(ids[at : min(at + rows, end)], rows=min(rows, end - at)) for at in places])
+
+        alone = logits(1)
+        request.addfinalizer(lambda: torch.set_num_threads(1))
+        torch.set_num_threads(threads)
+        assert {rows: torch.equal(logits(rows), alone) for rows in (1, 2, 3, 5, 9, 16)} == dict.fromkeys(
+            (1, 2, 3, 5, 9, 16), True
+        )
+        torch.set_num_threads(1)
+
+
+@torch.inference_mode()
+@pytest.mark.parametrize("form", ["int8", "int4"])
+def test_a_branch_has_the_bits_of_its_own_text(form, make_model, tokenizer):
+    """A phrase or a path of a tree, read beside others, is read as if it were the text."""
+    model, ids = PackedModel(Checkpoint.of(make_model("llama", 0)), len(tokenizer), form), torch.arange(80) * 37 % 250
+    context = model.open()
+    context.prefill(ids[:60])
+    # Two continuations after ids[60]: 61, 62 and 70, 71.
+    fed, parents = torch.cat([ids[60:63], ids[70:72]]), (None, 0, 1, 0, 3)
+    visible = torch.zeros(5, 65, dtype=torch.bool)
+    visible[:, :60] = True
+    for row, parent in enumerate(parents):
+        if parent is not None:
+            visible[row] |= visible[parent]
+        visible[row, 60 + row] = True
+    logits = context.branch(fed, torch.tensor([60, 61, 62, 61, 62]), visible)
+    for tail, rows in ((ids[60:63], [0, 1, 2]), (torch.cat([ids[60:61], ids[70:72]]), [0, 3, 4])):
+        alone = model.open()
+        alone.prefill(ids[:60])
+        assert torch.equal(logits[rows], alone.feed(tail, rows=3))
 
 
 @torch.inference_mode()
@@ -97,41 +147,6 @@ def test_a_large_row_does_not_cost_the_others_their_digits():
     x = torch.randn(4, 32)
     alone, beside = linear(x)[:3], linear(torch.cat([x[:3], 100 * x[3:]]))[:3]
     assert torch.equal(alone, beside)
-
-
-def four_bit_weight(rows: int, columns: int) -> torch.Tensor:
-    """A weight as it comes out of a 4-bit file: every group of 32 takes its least and its largest of 16 levels."""
-    generator = torch.Generator().manual_seed(0)
-    levels = torch.randint(0, 16, (rows, columns // 32, 32), generator=generator)
-    levels[..., 0], levels[..., 1] = 0, 15
-    low, scale = (torch.randn(rows, columns // 32, 1, generator=generator) for _ in range(2))
-    return (low + scale.abs() * levels).flatten(1)
-
-
-def test_a_four_bit_weight_is_found_again():
-    weight = four_bit_weight(32, 64)
-    found = FourBit.of(weight)
-    assert (found.levels.min(), found.levels.max()) == (0, 15)
-    again = found.low[..., None] + found.scale[..., None] * found.levels.view(32, 2, 32)
-    torch.testing.assert_close(again.flatten(1), weight, atol=1e-5, rtol=1e-5)
-
-
-@pytest.mark.parametrize("weight", [torch.randn(32, 64), four_bit_weight(32, 64)[:, :48], four_bit_weight(32, 64)[:20]])
-def test_other_weights_are_not_forced_into_four_bits(weight):
-    """Rounding free weights to 16 levels would cost a draft half its agreement; odd shapes do not fit the kernel."""
-    assert FourBit.of(weight) is None
-
-
-@torch.inference_mode()
-@pytest.mark.skipif(not packed._has_fast_int4(), reason="no fast 4-bit kernel on this processor")
-def test_four_bits_are_those_of_the_file():
-    """Only the digits that bfloat16 drops are lost, and a row does not depend on what is fed with it."""
-    weight, bias, x = four_bit_weight(64, 96), torch.randn(64), torch.randn(9, 96)
-    linear = packed.pack(weight, bias, "quantized")
-    assert isinstance(linear, Int4Linear)
-    out, expected = linear(x), x @ weight.T + bias
-    assert (out - expected).norm() < 0.01 * expected.norm()
-    assert torch.equal(out, torch.cat([linear(row[None]) for row in x]))
 
 
 @torch.inference_mode()
@@ -173,9 +188,9 @@ def test_without_the_kernels_the_pair_still_runs(make_model, tokenizer, monkeypa
     def missing(*_):
         raise NotImplementedError("no such operator")
 
-    monkeypatch.setattr(packed, "pack", missing)
+    monkeypatch.setattr(linears, "pack", missing)
     model = make_model("llama", 0)
-    pair = OraclePair.of("fallback", model, model, tokenizer, packed=True)
+    pair = OraclePair.of("fallback", model, model, tokenizer, target_form="float32")
     assert isinstance(pair.target, LanguageModel)
     rounds = decode(pair, [1, 2, 3], DecodeConfig(rule="exact", draft_length=4, max_new_tokens=12))
     assert [token for round_ in rounds for token in round_.emitted] == plain_greedy_ids(pair, [1, 2, 3], 12)

@@ -36,7 +36,7 @@ def ids_of(pair):
 
 @pytest.mark.parametrize("device_map", [LAYERS_ON_DISK, ENDS_ON_DISK, "auto"], ids=["layers", "ends", "auto"])
 def test_a_spread_target_gives_the_same_ids(device_map, folders):
-    where = Placement(torch.device("cpu"), torch.float32, False, device_map)
+    where = Placement(torch.device("cpu"), torch.float32, None, device_map)
     pair = load_folders("spread", folders[0], {"target": "t", "draft": "d"}, where)
     placed = {parameter.device.type for parameter in pair.target.model.parameters()}
     assert placed == ({"cpu"} if device_map == "auto" else {"cpu", "meta"})
@@ -50,7 +50,7 @@ def test_weights_that_visit_the_device_layer_by_layer_give_the_same_ids(folders)
     from accelerate import cpu_offload
 
     paths, expected = folders
-    where = Placement(torch.device("cpu"), torch.float32, False)
+    where = Placement(torch.device("cpu"), torch.float32, None)
     pair = load_folders("offloaded", paths, {"target": "t", "draft": "d"}, where)
     cpu_offload(pair.target.model, execution_device=torch.device("cpu"))
     assert {parameter.device.type for parameter in pair.target.model.parameters()} == {"meta"}
@@ -61,10 +61,10 @@ def test_weights_that_visit_the_device_layer_by_layer_give_the_same_ids(folders)
 
 def test_the_name_auto_spreads_and_is_never_packed(folders):
     where = placement("auto", None)
-    assert (where.device_map, where.packed, where.device.type) == ("auto", False, "cpu")
+    assert (where.device_map, where.form, where.device.type) == ("auto", None, "cpu")
 
 
 def test_one_buffer_cannot_serve_layers_in_several_places(folders):
     """As a draft that drafts for itself in the same dtype would be."""
-    where = Placement(torch.device("cpu"), torch.float32, False, LAYERS_ON_DISK)
+    where = Placement(torch.device("cpu"), torch.float32, None, LAYERS_ON_DISK)
     assert not fixed.supports(loading.read_model(folders[0]["target"], where))

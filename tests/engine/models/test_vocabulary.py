@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from explorer.engine.models.vocabulary import Vocabulary
+from explorer.engine.models.vocabulary import UnsupportedTokenizer, Vocabulary
 from explorer.pieces import pieces_of, text_of
 
 MULTILINGUAL = [
@@ -84,6 +84,100 @@ def test_a_byte_level_token_that_is_not_spelt_in_bytes():
     vocabulary = Vocabulary(tokenizer)
     for ids in ([0], [1], [2], [0, 1, 2]):
         assert text_of(ids, vocabulary) == tokenizer.decode(ids, skip_special_tokens=False)
+
+
+CORPUS = ["seven eleven, is it seven? don't we'll they've I'm it's re-do . ! [x]", "the seventh element's elements!"]
+SPECIAL = ["[UNK]", "[EOS]"]
+
+
+def of_words():
+    from tokenizers import Tokenizer, models, pre_tokenizers, trainers
+
+    backend = Tokenizer(models.WordLevel({"[UNK]": 0}, "[UNK]"))
+    backend.pre_tokenizer = pre_tokenizers.Whitespace()
+    return backend, trainers.WordLevelTrainer(special_tokens=SPECIAL)
+
+
+def of_word_pieces(cleanup: bool = True):
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+
+    backend = Tokenizer(models.WordPiece({"[UNK]": 0}, unk_token="[UNK]"))
+    backend.pre_tokenizer, backend.decoder = pre_tokenizers.BertPreTokenizer(), decoders.WordPiece("##", cleanup)
+    return backend, trainers.WordPieceTrainer(vocab_size=120, special_tokens=SPECIAL, show_progress=False)
+
+
+def of_suffixes():
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+
+    backend = Tokenizer(models.BPE(unk_token="[UNK]", end_of_word_suffix="</w>"))
+    backend.pre_tokenizer, backend.decoder = pre_tokenizers.Whitespace(), decoders.BPEDecoder("</w>")
+    options = {"vocab_size": 120, "end_of_word_suffix": "</w>", "special_tokens": SPECIAL, "show_progress": False}
+    return backend, trainers.BpeTrainer(**options)
+
+
+def of_marked_words():
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+
+    backend = Tokenizer(models.Unigram())
+    backend.pre_tokenizer, backend.decoder = pre_tokenizers.Metaspace("_"), decoders.Metaspace("_")
+    options = {"vocab_size": 80, "unk_token": "[UNK]", "special_tokens": SPECIAL, "show_progress": False}
+    return backend, trainers.UnigramTrainer(**options)
+
+
+KINDS = {
+    "words": (of_words, {}),
+    "tidied words": (of_words, {"clean_up_tokenization_spaces": True}),
+    "word pieces": (of_word_pieces, {}),
+    "word pieces, loose": (lambda: of_word_pieces(False), {}),
+    "word pieces, tidied": (lambda: of_word_pieces(False), {"clean_up_tokenization_spaces": True}),
+    "suffixes": (of_suffixes, {}),
+    "another mark": (of_marked_words, {}),
+}
+
+
+@pytest.fixture(scope="module")
+def trained():
+    from transformers import PreTrainedTokenizerFast
+
+    made = {}
+
+    def of(kind: str):
+        if kind not in made:
+            build, options = KINDS[kind]
+            backend, trainer = build()
+            backend.train_from_iterator(CORPUS * 3, trainer)
+            made[kind] = PreTrainedTokenizerFast(tokenizer_object=backend, eos_token="[EOS]", **options)
+        return made[kind]
+
+    return of
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@given(data=st.data())
+def test_tokens_of_any_kind_are_the_tokenizers_own_text(kind, trained, data):
+    """They were shown run together (`sevenseven!`), with their marks (`##`, `</w>`), and no stop string was ever found."""
+    tokenizer = trained(kind)
+    vocabulary = Vocabulary(tokenizer)
+    first = tokenizer.convert_tokens_to_ids("[EOS]")
+    known = [
+        i for i in vocabulary if "'" not in tokenizer.convert_ids_to_tokens(i)
+    ]  # tidied together with both neighbours
+    ids = [first, *data.draw(st.lists(st.sampled_from(known), max_size=12)), first]
+    assert text_of(ids, vocabulary).strip(" ") == tokenizer.decode(ids, skip_special_tokens=False)
+
+
+@pytest.mark.parametrize(("kind", "expected"), [("words", " is it seven ?"), ("word pieces", " is it seven?"), ("suffixes", "is it seven ? "), ("another mark", " is it seven?")])  # fmt: skip
+def test_a_sentence_of_each_kind(kind, expected, trained):
+    tokenizer = trained(kind)
+    assert text_of(tokenizer("is it seven?", add_special_tokens=False).input_ids, Vocabulary(tokenizer)) == expected
+
+
+def test_a_tokenizer_without_a_table_is_refused_in_one_line():
+    from transformers import ByT5Tokenizer
+
+    with pytest.raises(UnsupportedTokenizer, match="of the kind ByT5Tokenizer cannot be used here") as error:
+        Vocabulary(ByT5Tokenizer())
+    assert len(str(error.value).splitlines()) == 1
 
 
 @pytest.fixture(scope="module")

@@ -253,7 +253,7 @@ def test_a_pickle_beside_another_file_is_not_read(make_model, tmp_path):
 
 
 def test_gguf_folder_or_file_is_converted_into_the_cache(tmp_path, cache, monkeypatch):
-    monkeypatch.setattr(weights, "convert_gguf", convert)
+    monkeypatch.setattr(weights, "_convert_gguf", convert)
     folder = tmp_path / "gguf"
     folder.mkdir()
     (folder / "tiny.gguf").write_bytes(CONTENT)

@@ -70,7 +70,7 @@ class Card:
         if not other:
             return None
         side = other[0] if len(other) == 1 else "both"
-        return Message("layer.other_weights", {"side": Message(f"layer.{side}"), "pair": self.pair})
+        return Message("layer.other_weights", {"side": Message(f"side.{side}"), "pair": self.pair})
 
 
 def save(folder: Path, layer: PreVerificationLayer, card: Card) -> None:

@@ -8,8 +8,11 @@ import torch
 from torch import Tensor
 
 from explorer.engine.drafters.pacer.layer import PreVerificationLayer, offsets, sureness
+from explorer.engine.models.attention import RowSight
+from explorer.engine.models.checkpoint import ModuleTensors
 from explorer.engine.models.graph import Graph
-from explorer.engine.models.packed import Form, PackedLayer, causal_mask, rms_norm, rotation_table
+from explorer.engine.models.linears import Form
+from explorer.engine.models.packed import PackedLayer, rms_norm, rotation_table
 
 CAPACITY = 64  # tokens of a round: the largest draft length there is
 
@@ -17,12 +20,12 @@ CAPACITY = 64  # tokens of a round: the largest draft length there is
 class PackedScorer:
     """The layer in the CPU layout of engine/models/packed.py, shared by all runs."""
 
-    def __init__(self, layer: PreVerificationLayer, form: Form = "quantized"):
+    def __init__(self, layer: PreVerificationLayer, form: Form = "int8"):
         with torch.inference_mode():
             self.layer = layer.float().eval()
-            self.block = PackedLayer(layer.block, layer.config, form)
+            self.block = PackedLayer(ModuleTensors(layer.block), "", layer.config, form)
             places = offsets(0, CAPACITY, layer.shape.longest, torch.device("cpu"))
-            self.rotation = rotation_table(layer.rotary, layer.shape.longest, layer.config)[places]
+            self.rotation = rotation_table(layer.rotary, layer.shape.longest, layer.shape.head_dim)[places]
 
     def open(self) -> PackedRound:
         return PackedRound(self)
@@ -34,7 +37,7 @@ class PackedRound:
     def __init__(self, scorer: PackedScorer):
         self._scorer = scorer
         shape = scorer.layer.shape
-        self._cache = torch.empty(CAPACITY, 2 * shape.kv_heads, shape.head_dim)
+        self._cache = torch.zeros(CAPACITY, 2 * shape.kv_heads, shape.head_dim)
         self.seconds = 0.0
         self.reset()
 
@@ -44,10 +47,9 @@ class PackedRound:
     def score(self, states: Tensor, probs: Tensor) -> Tensor:
         start = perf_counter()
         layer, past, n = self._scorer.layer, self._past, len(states)
-        mask = causal_mask(n, past, layer.shape.heads // layer.shape.kv_heads)
         sure = sureness(probs, self._survival)
         x = layer.inputs(states, sure, past)
-        x = self._scorer.block(x, self._cache, past, self._scorer.rotation[past : past + n, None], mask)
+        x = self._scorer.block(x, self._cache, past, self._scorer.rotation[past : past + n, None], RowSight(n, past))
         scores = layer.outputs(rms_norm(x, layer.norm.weight, layer.shape.eps), sure).sigmoid_()
         self._past, self._survival = past + n, self._survival * probs.prod()
         self.seconds += perf_counter() - start

@@ -38,6 +38,7 @@ VIEW: dict[str, Any] = {
     },
     "own": "Target alone",
     "dtypes": "target {target}, draft {draft}",
+    "ignored": "ignored: {settings}",
     "text": "Text of: {side}",
     "parted": "parts from the target's own here",
     "left": "{side} parts here",

@@ -66,7 +66,7 @@ VIEW: dict[str, Any] = {
     },
     "alone": {"name": "target", "means": "written by the target alone"},
     "locale": "en-GB",
-    "origin": {"recorded": "Recorded run", "imported": "Imported run", "live": "Live run", "crossed": "Two tokenizers", "dtypes": "target {target}, draft {draft}"},
+    "origin": {"recorded": "Recorded run", "imported": "Imported run", "live": "Live run", "crossed": "Two tokenizers", "dtypes": "target {target}, draft {draft}", "ignored": "ignored: {settings}"},
     "legend": "What the marks mean",
     "own_figures": "Figures of the run itself; those of the what-if stand beside its settings.",
     "agreed": "Draft and target agreed everywhere: nothing to defer in this run. A longer text, or the example A short story, shows more",

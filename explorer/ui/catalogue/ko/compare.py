@@ -38,6 +38,7 @@ VIEW: dict[str, Any] = {
     },
     "own": "목표 모델 단독",
     "dtypes": "목표 {target}, 초안 {draft}",
+    "ignored": "무시함: {settings}",
     "text": "텍스트: {side}",
     "parted": "여기서 목표 모델의 텍스트와 갈라짐",
     "left": "{side} 갈라지는 곳",

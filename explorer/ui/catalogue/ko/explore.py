@@ -72,7 +72,7 @@ VIEW: dict[str, Any] = {
     },
     "alone": {"name": "목표 모델", "means": "목표 모델이 혼자 씀"},
     "locale": "ko-KR",
-    "origin": {"recorded": "기록된 실행", "imported": "가져온 실행", "live": "실시간 실행", "crossed": "두 토크나이저", "dtypes": "목표 {target}, 초안 {draft}"},
+    "origin": {"recorded": "기록된 실행", "imported": "가져온 실행", "live": "실시간 실행", "crossed": "두 토크나이저", "dtypes": "목표 {target}, 초안 {draft}", "ignored": "무시함: {settings}"},
     "legend": "기호의 뜻",
     "own_figures": "실행 자체의 수치입니다. 가정한 설정의 수치는 그 설정 옆에 있습니다.",
     "agreed": "초안과 목표 모델이 모든 곳에서 일치했습니다. 이 실행에는 보류할 것이 없습니다. 더 긴 글이나 짧은 이야기 예시에서 더 볼 수 있습니다",

@@ -68,7 +68,7 @@ export function mount({ element, props, watch }) {
   }
 
   function drawOrigin(provenance) {
-    origin.replaceChildren(...[comparison.head.title, ...madeBy(provenance, TEXT.dtypes)].map((text) => make("span", "", text)));
+    origin.replaceChildren(...[comparison.head.title, ...madeBy(provenance, TEXT)].map((text) => make("span", "", text)));
   }
 
   const read = makeReader(begin, take);

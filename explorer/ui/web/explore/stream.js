@@ -64,7 +64,7 @@ export function makeStream(view, { onRun, onEnd }) {
     const words = TEXT.origin, { head } = state.run;
     parts.origin.replaceChildren(make("b", head.recorded ? "stamp recorded" : "stamp", head.imported ? words.imported : head.recorded ? words.recorded : words.live),
       ...(head.crossed ? [make("b", "stamp crossed", words.crossed)] : []), make("span", "", head.title),
-      ...(provenance ? madeBy(provenance, words.dtypes).map((text) => make("span", "", text)) : []));
+      ...(provenance ? madeBy(provenance, words).map((text) => make("span", "", text)) : []));
   }
 
   const read = makeReader(begin, (event) => take(readEvent(state.run, event)));

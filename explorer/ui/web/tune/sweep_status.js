@@ -39,7 +39,7 @@ export function makeSweepStatus() {
 
   function drawOrigin({ head }, end) {
     const parts = [head.title, TEXT.measure[head.measure], say(TEXT.budget, { tokens: head.tokens })];
-    if (end?.device) parts.push(...madeBy(end, TEXT.dtypes));
+    if (end?.device) parts.push(...madeBy(end, TEXT));
     origin.replaceChildren(...parts.map((text) => make("span", "", text)));
   }
 
