@@ -9,6 +9,7 @@ from explorer.trace import Round, Seconds
 
 PLAIN = "plain greedy"
 DRAFT_ALONE = "draft alone, plain greedy"
+LLAMA_CPP = "llama.cpp, plain greedy"
 EXACT, EXACT_WITH_LOOKUP = "exact", "exact, model + lookup"
 COLD, WARM = (f"exact, Ouroboros (suffixes), {pool} pool" for pool in ("cold", "warm"))
 TREE_NODES = 8  # with the last committed token 9 rows of a pass, which a CPU still reads in little more time than one
