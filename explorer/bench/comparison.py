@@ -16,6 +16,8 @@ from pathlib import Path
 
 import torch
 
+from explorer.analysis.cost_files import KEY
+from explorer.bench.cost_check import costs_of
 from explorer.bench.forms import FORMS
 from explorer.bench.lines import drafts_that_differ, kind_table, notes, pooled, table
 from explorer.bench.measured import DRAFT_ALONE, LLAMA_CPP, PLAIN, fastest_name
@@ -44,6 +46,7 @@ from explorer.errors import UserError
 from explorer.files import write_whole
 from explorer.messages import Message
 from explorer.prompts import PromptItem
+from explorer.schema import write
 
 
 @dataclass(slots=True)
@@ -104,6 +107,7 @@ def main(args: argparse.Namespace, items: Sequence[PromptItem]) -> int:
             "peer": contest.peer,
             "said": said,
             "lines": [asdict(one) for one in lines],
+            KEY: write(costs_of(passes, provenance)),
         }
         write_whole(args.out, json.dumps(record, indent=1))
     return 0

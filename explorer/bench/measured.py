@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from explorer.analysis.costs import Work
 from explorer.trace import Round, Seconds
 
 PLAIN = "plain greedy"
@@ -22,6 +23,7 @@ class Measured:
     wall: float
     passes: int
     rounds: tuple[Round, ...] = ()  # none: not this engine's, or of another model than the target
+    works: tuple[Work, ...] = ()  # of each round, where it is of this pair in its own form
     scores: tuple[float, ...] = ()  # the target's log-probability of each token, nats, where no round has it
 
     @property
