@@ -1,4 +1,4 @@
-"""Builds the page and serves it: `python app.py [--host H] [--port N]`. The only file that knows about Spaces."""
+"""Builds the page and serves it: `python app.py [--host H] [--port N] [--root-path P]`. The only file that knows about Spaces."""
 
 from __future__ import annotations
 
@@ -41,6 +41,13 @@ class _Parser(argparse.ArgumentParser):
         self.exit(2, f"app.py: {message} (see python app.py --help)\n")
 
 
+def _root_path(text: str) -> str:
+    """A path or an address as gradio takes it: without a slash at its end."""
+    if not text.startswith(("/", "http://", "https://")):
+        raise argparse.ArgumentTypeError(f"must begin with / or http:// or https://, got {text[:60]!r}")
+    return text.rstrip("/")
+
+
 def main() -> int:
     """Serve until interrupted; a port that cannot be had is one line and exit code 2."""
     parser = _Parser(description="Serve the speculative decoding explorer.", allow_abbrev=False)
@@ -48,6 +55,10 @@ def main() -> int:
         "--host", default="0.0.0.0" if ON_SPACE else "127.0.0.1", metavar="H", help="default: %(default)s"
     )
     parser.add_argument("--port", type=int, metavar="N", help="default: the first free one from 7860")
+    parser.add_argument(
+        "--root-path", metavar="P", type=_root_path,
+        help="where a reverse proxy puts the page, if not at the root of its address: /explorer, or https://example.org/explorer",
+    )  # fmt: skip
     args = parser.parse_args()
     if args.port is not None and not 1 <= args.port <= 65535:
         parser.error(f"argument --port: must be from 1 to 65535, got {args.port}")
@@ -57,7 +68,7 @@ def main() -> int:
     ):  # others than this machine's users may come: its folders are not theirs to try
         page = build_page(warm=True, local_folders=False)
     try:
-        page.launch(server_name=args.host, server_port=args.port, **launch_options())
+        page.launch(server_name=args.host, server_port=args.port, root_path=args.root_path, **launch_options())
     except OSError as error:
         where = f"{args.host}:{args.port}" if args.port else args.host
         print(f"app.py: cannot serve on {where}: {error.strerror or error}", file=sys.stderr)

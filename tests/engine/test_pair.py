@@ -314,6 +314,30 @@ def test_any_two_models_make_a_pair():
     assert (pair.target, pair.draft, pair.is_embedded) == ("own/target", "./draft", False)
 
 
+def test_a_folder_with_a_comma_is_named_in_quotes(folders, pair):
+    """Nothing named it: the comma parted it in two."""
+    (folders / "target").rename(folders / "target, new")
+    name = f'"{folders / "target, new"}",{folders / "draft"}'
+    known = find_pair(name)
+    assert (known.target, known.draft) == (str(folders / "target, new"), str(folders / "draft"))
+    loaded = load_pair(name, device="cpu")
+    assert loaded.name == '"target, new",draft'
+    assert find_pair(loaded.name).target == "target, new"
+    assert find_pair('"a,b" , c ,cross-tokenizer').cross_tokenizer
+    with pytest.raises(UnknownPair, match="a name with a comma in double quotes"):
+        find_pair(f"{folders / 'target, new'},{folders / 'draft'}")
+
+
+@pytest.mark.parametrize("name", ["a\nb,c", "a\0b,c", '"a,b', 'a"b,c"d'])
+def test_odd_names_are_refused_or_two_names(name):
+    try:
+        known = find_pair(name)
+    except UnknownPair:
+        return
+    assert known.target
+    assert known.draft
+
+
 def test_devices_and_dtypes():
     assert placement("cpu", "float32") == Placement(torch.device("cpu"), torch.float32, form=None)
     assert placement(None, None).form == "float32"

@@ -16,18 +16,19 @@ PORTS = 20_000 + 100 * os.getpid() % 12_000  # the first that is tried: test pro
 
 
 @contextmanager
-def served(backend, recorded=()):
-    """The page over a backend, with recorded runs if it is given any; gives (its blocks, its address) and closes the server at the end."""
+def served(backend, recorded=(), **options):
+    """The page over a backend, with recorded runs if it is given any; gives (its blocks, its address) and closes the server at the end.
+    options: of launch()."""
     from explorer.ui.page import build_page
 
     page = build_page(backend, recorded=recorded)
     try:
-        yield page, launch(page)
+        yield page, launch(page, **options)
     finally:
         page.close(verbose=False)
 
 
-def launch(page) -> str:
+def launch(page, **options) -> str:
     """Serve a page from this process; returns its address. Gradio's own checks of the start, of 3 and 5 seconds, are replaced."""
     from explorer.ui.theme import launch_options
 
@@ -37,7 +38,9 @@ def launch(page) -> str:
         patch.setattr(
             gradio.networking, "url_ok", lambda url: True
         )  # it has answered one request, without a limit, by then
-        _, url, _ = page.launch(prevent_thread_lock=True, quiet=True, server_name="127.0.0.1", **launch_options())
+        _, url, _ = page.launch(
+            prevent_thread_lock=True, quiet=True, server_name="127.0.0.1", **launch_options(), **options
+        )
     return url.rstrip("/")
 
 

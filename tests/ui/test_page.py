@@ -76,7 +76,9 @@ def test_the_page_opens_without_torch():
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("arguments", [["--port", "many"], ["--port", "99999999"], ["--prt", "1"]])
+@pytest.mark.parametrize(
+    "arguments", [["--port", "many"], ["--port", "99999999"], ["--prt", "1"], ["--root-path", "explorer"]]
+)
 def test_bad_arguments_are_one_line(arguments, monkeypatch, capsys):
     import app
 

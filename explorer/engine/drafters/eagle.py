@@ -11,10 +11,10 @@ import json
 from pathlib import Path
 
 import torch
-import torch.nn.functional as F
 from safetensors.torch import load_file
 from torch import Tensor, nn
 from transformers import LlamaConfig
+from transformers.activations import ACT2FN
 from transformers.models.llama.modeling_llama import LlamaRotaryEmbedding
 
 from explorer.engine.models.weights import WeightsError
@@ -24,6 +24,14 @@ Rotation = tuple[Tensor, Tensor]  # cos and sin [.., 1, head_dim]
 LARGEST = {
     "hidden_size": 2**16, "intermediate_size": 2**18, "num_attention_heads": 2**10, "num_key_value_heads": 2**10, "head_dim": 2**12,
     "vocab_size": 2**21, "draft_vocab_size": 2**21, "target_hidden_size": 2**16,
+}  # fmt: skip
+# Settings of heads of other trainers (vLLM, SGLang, speculators) that change what a head computes, and which are not done here, with the
+# values under which they change nothing.
+NOT_DONE = {
+    "norm_output": (False,), "fc_norm": (False,), "norm_before_fc": (False,), "use_mtp_layernorm": (False,), "mlp_bias": (False,),
+    "use_aux_hidden_state": (True,), "use_input_layernorm_in_first_layer": (True,), "use_last_layernorm": (True,),
+    "parallel_drafting": (False,), "partial_rotary_factor": (1, 1.0), "logit_scale": (1, 1.0), "attn_logit_softcapping": (),
+    "final_logit_softcapping": (), "num_hidden_layers": (1,),
 }  # fmt: skip
 UNREAD = ("t2d",)  # says which target ids have a draft id: follows from d2t
 
@@ -53,6 +61,7 @@ class Mlp(nn.Module):
         self.gate_proj = nn.Linear(config.hidden_size, config.intermediate_size, bias=False)
         self.up_proj = nn.Linear(config.hidden_size, config.intermediate_size, bias=False)
         self.down_proj = nn.Linear(config.intermediate_size, config.hidden_size, bias=False)
+        self.activation = ACT2FN[config.hidden_act]
 
 
 class Layer(nn.Module):
@@ -84,7 +93,7 @@ class Layer(nn.Module):
         """Add what was attended to, [.., heads * hd], and the MLP to the residual [.., d]."""
         x = residual + self.self_attn.o_proj(attended)
         normed = self.post_attention_layernorm(x)
-        return x + self.mlp.down_proj(F.silu(self.mlp.gate_proj(normed)) * self.mlp.up_proj(normed))
+        return x + self.mlp.down_proj(self.mlp.activation(self.mlp.gate_proj(normed)) * self.mlp.up_proj(normed))
 
 
 class Eagle3Head(nn.Module):
@@ -184,6 +193,7 @@ def _read_head(folder: Path, target: nn.Module) -> Eagle3Head:
             "head.config_unreadable", folder=folder, error=type(error).__name__, reason=str(error)[:120]
         ) from error
     _check_sizes(config, folder)
+    _check_done(settings, config, folder)
     output = target.get_output_embeddings().weight
     wanted = target.config.get_text_config()
     if target_width(config) != wanted.hidden_size:
@@ -232,6 +242,23 @@ def _check_sizes(config: LlamaConfig, folder: Path) -> None:
             continue
         if not isinstance(value, int) or not 1 <= value <= most:
             raise WeightsError("head.config_number", folder=folder, name=name, most=most, value=repr(value)[:40])
+
+
+def _check_done(settings: dict, config: LlamaConfig, folder: Path) -> None:
+    """Refuse a head whose settings ask for more than is done here: it would draft something else, and nobody would know why."""
+    nested = settings.get("eagle_config")
+    named = {**settings, **(nested if isinstance(nested, dict) else {})}
+    asked = [name for name, without in NOT_DONE.items() if named.get(name) not in (None, *without)]
+    window = named.get("sliding_window")
+    if window is not None and named.get("use_sliding_window") is not False:
+        asked.append("sliding_window")
+    if any(kind != "full_attention" for kind in named.get("layer_types") or ()):
+        asked.append("layer_types")
+    if config.hidden_act not in ACT2FN:
+        asked.append("hidden_act")
+    if asked:
+        said = ", ".join(f"{name} {named[name]!r}" for name in asked)
+        raise WeightsError("head.not_done", folder=folder, settings=said[:200])
 
 
 def _check_taps(settings: dict, layers: int, folder: Path) -> None:

@@ -71,8 +71,10 @@ class LanguageModel:
         fewer output rows than the tokenizer has tokens.
         """
         layers = getattr(model.config.get_text_config(), "layer_types", None) or ()
-        if model._is_stateful or not ROLLED_BACK.issuperset(layers):
+        if model._is_stateful:
             raise UnsupportedModel("model.recurrent", family=model.config.model_type)
+        if others := sorted(set(layers) - ROLLED_BACK):
+            raise UnsupportedModel("model.layers", family=model.config.model_type, kinds=", ".join(others))
         check_rows(model, vocab_size)
         self.model = model.eval()
         self.vocab_size = vocab_size

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import tomllib
 from dataclasses import dataclass, replace
@@ -154,7 +155,7 @@ def _find(name: str) -> KnownPair:
     for pair in known_pairs():
         if pair.name == name:
             return pair
-    parts = [part.strip() for part in name.split(",")]
+    parts = _parts(name)
     if len(parts) not in (2, 3) or not all(parts) or parts[2:] not in ([], [CROSS_TOKENIZER]):
         raise UnknownPair(
             "pair.unknown_named",
@@ -167,6 +168,14 @@ def _find(name: str) -> KnownPair:
     return KnownPair(name, name, target, draft, cross_tokenizer=len(parts) == 3)
 
 
+def _parts(name: str) -> list[str]:
+    """What stands between the commas; a part with a comma of its own is quoted, as in a CSV file."""
+    try:
+        return [part.strip() for part in next(csv.reader([name], skipinitialspace=True), [])]
+    except csv.Error:  # line ends, zero bytes
+        return []
+
+
 def folders_of(known: KnownPair, progress: Progress = lambda message: None) -> dict[str, Path]:
     """Where the weights of all sides lie on this machine; raises WeightsError."""
     return {side: _folder(reference, progress) for side, reference in known.sides.items()}
@@ -175,10 +184,15 @@ def folders_of(known: KnownPair, progress: Progress = lambda message: None) -> d
 def public_name(known: KnownPair) -> str:
     """What to call a pair in a record: a name that find_pair takes."""
     usual = next((pair for pair in known_pairs() if pair.name == known.name), None)
-    parts = [*map(public_reference, known.sides.values()), *([CROSS_TOKENIZER] if known.cross_tokenizer else [])]
+    parts = [*map(_quoted, known.sides.values()), *([CROSS_TOKENIZER] if known.cross_tokenizer else [])]
     name = known.name if usual else ",".join(parts)
     is_usual = known.target_form == (usual.target_form if usual else USUAL_FORM)
     return name if is_usual else f"{name}@{known.target_form}"
+
+
+def _quoted(reference: Reference) -> str:
+    name = public_reference(reference)
+    return f'"{name}"' if "," in name else name
 
 
 def _folder(reference: Reference, progress: Progress) -> Path:

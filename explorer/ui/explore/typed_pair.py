@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from explorer.engine.models.registry import CROSS_TOKENIZER, KnownPair, find_pair, is_here, public_name
+from explorer.engine.models.registry import USUAL_FORM, KnownPair, find_pair, is_here, public_reference
 from explorer.engine.models.weights import local_path
 from explorer.errors import UserError
 
@@ -27,4 +27,5 @@ def typed_pair(name: str, local_folders: bool) -> KnownPair:
 
 def title_of_typed(known: KnownPair) -> str:
     """What it is called on the page: of local folders only the last part, and no mode, which has a badge of its own."""
-    return public_name(known).removesuffix(f",{CROSS_TOKENIZER}").replace(",", " / ")
+    form = "" if known.target_form == USUAL_FORM else f"@{known.target_form}"
+    return " / ".join(map(public_reference, known.sides.values())) + form

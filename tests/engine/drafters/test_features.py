@@ -59,7 +59,7 @@ def test_a_head_in_the_public_layout_loads(folder, make_model):
     assert head.vocabulary.tolist() == [*range(0, 180, 2), *range(260, 267)]  # d2t holds offsets, not ids
 
 
-def reference(weights, embedding, tokens, taps, steps):
+def reference(weights, embedding, tokens, taps, steps, activation=torch.nn.functional.silu):
     """The published forward (SafeAILab/EAGLE, cnets.py), written out on its own: greedy chain of target ids after the text."""
 
     def norm(x, weight):
@@ -87,7 +87,7 @@ def reference(weights, embedding, tokens, taps, steps):
             rows.append((k @ q[number] / 8**0.5).softmax(-1) @ v)
         hidden = hidden + w["self_attn.o_proj.weight"] @ torch.cat(rows)
         y = norm(hidden, w["post_attention_layernorm.weight"])
-        gate = torch.nn.functional.silu(w["mlp.gate_proj.weight"] @ y) * (w["mlp.up_proj.weight"] @ y)
+        gate = activation(w["mlp.gate_proj.weight"] @ y) * (w["mlp.up_proj.weight"] @ y)
         state = hidden + w["mlp.down_proj.weight"] @ gate
         if place >= len(taps) - 1:
             row = int((w["lm_head.weight"] @ norm(state, w["norm.weight"])).argmax())
@@ -110,6 +110,64 @@ def test_a_chain_is_that_of_the_published_forward(shape, folder, make_model, tok
     taps = torch.cat([hidden[layer][0] for layer in taps_of(6)], dim=-1)
     assert list(round_.drafted) == reference(public_weights(), target.model.embed_tokens.weight, PROMPT, taps, 5)
     assert set(round_.sources) == {"features"}
+
+
+@torch.inference_mode()
+@pytest.mark.parametrize("packed", [False, True])
+def test_the_activation_of_the_settings_is_taken(packed, folder, make_model, tokenizer):
+    """It was silu whatever they said: a head trained with another drafted worse, for no reason that was told."""
+    (folder / "config.json").write_text(json.dumps(CONFIG | {"hidden_act": "gelu"}))
+    weights = public_weights(4)
+    weights["fc.weight"] *= 0.1
+    save_file(weights, folder / "model.safetensors")
+    target = make_model("llama", 0, num_hidden_layers=6)
+    form = "float32" if packed else None
+    pair = Pair.of("public", target, target, tokenizer, head=read_head(folder, target), target_form=form)
+    round_ = next(decode(pair, list(PROMPT), dataclasses.replace(EXACT, draft_length=5)))
+    hidden = target(input_ids=torch.tensor([PROMPT[:-1]]), output_hidden_states=True).hidden_states
+    taps = torch.cat([hidden[layer][0] for layer in taps_of(6)], dim=-1)
+    chains = [
+        reference(weights, target.model.embed_tokens.weight, PROMPT, taps, 5, activation)
+        for activation in (torch.nn.functional.gelu, torch.nn.functional.silu)
+    ]
+    assert chains[0] != chains[1]
+    assert list(round_.drafted) == chains[0]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"norm_output": True},
+        {"fc_norm": True},
+        {"sliding_window": 16},
+        {"sliding_window": 16, "use_sliding_window": True},
+        {"layer_types": ["sliding_attention"]},
+        {"hidden_act": "from_the_future"},
+        {"mlp_bias": True},
+        {"eagle_config": {"norm_before_fc": True}},
+        {"final_logit_softcapping": 30.0},
+        {"partial_rotary_factor": 0.5},
+        {"num_hidden_layers": 2},
+    ],
+)
+def test_settings_that_are_not_done_are_refused_by_name(change, folder, make_model):
+    (folder / "config.json").write_text(json.dumps(CONFIG | change))
+    name = next(iter(change.get("eagle_config", change)))
+    with pytest.raises(WeightsError, match=f"asks for what is not done here: {name} "):
+        read_head(folder, make_model("llama", 0, num_hidden_layers=6))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"norm_output": False, "fc_norm": None, "sliding_window": None, "mlp_bias": False},
+        {"sliding_window": 4096, "use_sliding_window": False},
+        {"layer_types": ["full_attention"], "eagle_config": {"use_aux_hidden_state": True}},
+    ],
+)
+def test_settings_that_change_nothing_are_no_reason(change, folder, make_model):
+    (folder / "config.json").write_text(json.dumps(CONFIG | change))
+    read_head(folder, make_model("llama", 0, num_hidden_layers=6))
 
 
 def test_names_of_other_trainers_and_a_missing_output_table(folder, make_model):

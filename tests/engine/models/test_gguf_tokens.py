@@ -15,6 +15,7 @@ from explorer.engine.decode import decode
 from explorer.engine.load_pair import load_pair
 from explorer.engine.models.gguf_file import convert_gguf, end_ids
 from explorer.engine.models.model import UnsupportedModel
+from explorer.engine.models.weights import is_here
 from explorer.prompts import PromptError
 
 PROMPT = [39, 68, 75, 75, 78, 256, 82]
@@ -54,6 +55,17 @@ def test_a_token_that_no_row_gives_is_no_reason_to_refuse(tmp_path):
     assert len(ids_of(pair, temperature=1.0)) <= 30
     with pytest.raises(PromptError, match=f"0 to {rows - 1}"):
         next(decode(pair, list(pair.encode(f"a{ADDED}", raw=True).ids), DecodeConfig(max_new_tokens=4)))
+
+
+@pytest.mark.parametrize("given", ["the file", "its folder"])
+def test_a_file_is_known_by_its_ending_in_capitals_too(given, tmp_path):
+    (tmp_path / "m").mkdir()
+    path = tmp_path / "m" / "TINY.Q8.GGUF"
+    write_gguf(path, CONTROL, eos=EOS)
+    reference = str(path if given == "the file" else path.parent)
+    assert is_here(reference)
+    pair = load_pair(f"{reference},{reference}", device="cpu")
+    assert len(ids_of(pair, 4)) == 4
 
 
 @pytest.mark.parametrize(
