@@ -5,15 +5,17 @@ from __future__ import annotations
 import hashlib
 import json
 from contextlib import closing
-from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import torch
 
+from explorer.analysis.cost_files import profile_in, save_profile
+from explorer.analysis.costs import CostProfile
 from explorer.engine.models.weights import cache_folder
 from explorer.engine.pair import Pair
 from explorer.engine.timing import least_seconds
-from explorer.files import write_whole
+from explorer.errors import UserError
+from explorer.schema import parse_json
 
 ROWS = (
     1,
@@ -33,42 +35,23 @@ TEXT = 128  # tokens that both sides hold meanwhile
 REPEATS = 5  # of which the fastest counts: whatever else runs only ever adds
 
 
-@dataclass(frozen=True)
-class StepCosts:
-    """Milliseconds of one draft step, and of a target pass by its rows."""
-
-    step: float
-    passes: dict[int, float]
-
-    def pass_time(self, rows: int) -> float:
-        """Between and beyond the measured rows drawn straight."""
-        if rows in self.passes:
-            return self.passes[rows]
-        known = sorted(self.passes)
-        place = min(max(sum(count < rows for count in known), 1), len(known) - 1)
-        low, high = known[place - 1], known[place]
-        slope = max((self.passes[high] - self.passes[low]) / (high - low), 0.0)
-        return self.passes[low] + slope * (rows - low)
-
-
-def step_costs(pair: Pair) -> StepCosts:
-    """Those of this pair on this machine, from the cache folder or measured now."""
+def step_costs(pair: Pair) -> CostProfile:
+    """Those of this pair on this machine, from the cache folder or measured now; PACER's layer apart, whose time is small."""
     where = _place(pair)
     try:
-        stored = json.loads(where.read_text(encoding="utf-8"))
-        return StepCosts(stored["step"], {int(rows): time for rows, time in stored["passes"].items()})
-    except (OSError, ValueError, KeyError):
+        return profile_in(parse_json(where.read_bytes()))
+    except (OSError, UserError):
         costs = measure(pair)
         try:
             where.parent.mkdir(parents=True, exist_ok=True)
-            write_whole(where, json.dumps(asdict(costs)))
+            save_profile(costs, where)
         except OSError:  # a folder that cannot be written costs a measurement at every start, and nothing else
             pass
         return costs
 
 
 @torch.inference_mode()
-def measure(pair: Pair) -> StepCosts:
+def measure(pair: Pair) -> CostProfile:
     """Time both sides on a text of arbitrary tokens. Passes over more rows never count as cheaper: that is noise."""
     generator = torch.Generator().manual_seed(0)
     ids = torch.randint(0, pair.vocab_size, (TEXT + ROWS[-1],), generator=generator).to(pair.target.device)
@@ -88,7 +71,12 @@ def measure(pair: Pair) -> StepCosts:
     with closing(pair.draft.open()) as draft:
         ids = ids % pair.draft.vocab_size
         draft.prefill(ids[:TEXT])
-        return StepCosts(timed(draft, 1), passes)
+        step = timed(draft, 1)
+    told = pair.provenance()
+    return CostProfile(
+        name=pair.name, source="measured", unit="ms", step=step, passes=passes, target=told.target, draft=told.draft or "",
+        forms=dict(told.dtype), device=told.device, date=told.date,
+    )  # fmt: skip
 
 
 def _place(pair: Pair) -> Path:

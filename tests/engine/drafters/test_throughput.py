@@ -6,16 +6,22 @@ import json
 import pytest
 from layers import Scripted
 
+from explorer.analysis.costs import CostProfile
 from explorer.config import DecodeConfig
 from explorer.engine import make_length_policy, step_costs
 from explorer.engine.decode import decode
 from explorer.engine.drafters.draft import Draft
 from explorer.engine.drafters.throughput import SILENT, PacerThroughputLength, Rate, ThroughputLength
-from explorer.engine.step_costs import StepCosts
 
 PROMPT = [39, 68, 75, 75, 78, 258, 82]
-FLAT = StepCosts(1.0, {1: 10.0, 64: 10.0})  # a pass costs the same however many rows it has
-DEAR_FIFTH = StepCosts(1.0, {1: 10.0, 4: 10.0, 5: 40.0, 64: 41.0})  # as a kernel that goes over to another path has it
+
+
+def costs(step: float, passes: dict[int, float]) -> CostProfile:
+    return CostProfile("given", "entered", "ms", step, passes)
+
+
+FLAT = costs(1.0, {1: 10.0, 64: 10.0})  # a pass costs the same however many rows it has
+DEAR_FIFTH = costs(1.0, {1: 10.0, 4: 10.0, 5: 40.0, 64: 1810.0})  # every row after the fourth
 
 
 def drafted(*probs: float) -> Draft:
@@ -53,7 +59,7 @@ def test_no_row_is_drafted_that_costs_more_than_it_brings():
 
 def test_nothing_is_drafted_where_the_draft_costs_as_much_as_the_target():
     """And one token is tried again now and then, because a text may become easier."""
-    policy = ThroughputLength(16, StepCosts(10.0, {1: 10.0, 64: 10.0}))
+    policy = ThroughputLength(16, costs(10.0, {1: 10.0, 64: 10.0}))
     lengths = []
     for _ in range(3 * (SILENT + 1)):
         lengths.append(length_of(policy, 0.9))
@@ -107,9 +113,9 @@ def test_pacers_threshold_is_the_least_mean_that_pays():
 
 @pytest.mark.parametrize("length", ["throughput", "pacer-throughput"])
 @pytest.mark.parametrize("drafter", ["model", "model+lookup"])
-@pytest.mark.parametrize("costs", [FLAT, DEAR_FIFTH], ids=["flat", "dear"])
-def test_the_text_is_that_of_plain_greedy_decoding(costs, drafter, length, with_scorer, monkeypatch):
-    monkeypatch.setattr(make_length_policy, "step_costs", lambda pair: costs)
+@pytest.mark.parametrize("profile", [FLAT, DEAR_FIFTH], ids=["flat", "dear"])
+def test_the_text_is_that_of_plain_greedy_decoding(profile, drafter, length, with_scorer, monkeypatch):
+    monkeypatch.setattr(make_length_policy, "step_costs", lambda pair: profile)
     pair = with_scorer("packed-llama", lambda offset: 0.95 - 0.03 * offset)
     config = DecodeConfig(rule="exact", length=length, drafter=drafter, draft_length=12, max_new_tokens=28)
     plain = [
@@ -118,15 +124,10 @@ def test_the_text_is_that_of_plain_greedy_decoding(costs, drafter, length, with_
     rounds = list(decode(pair, PROMPT, config))
     assert [token for round_ in rounds for token in round_.emitted] == [token for tokens in plain for token in tokens]
     longest = max(len(round_.drafted) for round_ in rounds)
-    assert longest <= 4 if costs is DEAR_FIFTH else longest > 4
+    assert longest <= 4 if profile is DEAR_FIFTH else longest > 4
 
 
 # What the steps cost ----------------------------------------------------------------------------------------------------
-
-
-def test_costs_are_drawn_straight_between_measured_rows_and_never_fall():
-    costs = StepCosts(1.0, {1: 10.0, 3: 12.0, 5: 20.0})
-    assert [costs.pass_time(rows) for rows in (1, 2, 3, 4, 5, 7)] == [10.0, 11.0, 12.0, 16.0, 20.0, 28.0]
 
 
 def test_costs_are_measured_once_and_kept(make_pair, tmp_path, monkeypatch):
