@@ -1,4 +1,4 @@
-// Checks of the page's scripts (`make lint`). Layout of the code is nobody's concern here; names, size and dead code are.
+// Checks of the scripts of the page and of the benchmark (`make lint`). Layout of the code is nobody's concern here; names, size and dead code are.
 
 import js from "@eslint/js";
 import globals from "globals";
@@ -7,8 +7,6 @@ export default [
   { ignores: ["node_modules/", ".venv/"] },
   js.configs.recommended,
   {
-    files: ["explorer/ui/web/**/*.js"],
-    languageOptions: { ecmaVersion: 2023, sourceType: "module", globals: globals.browser },
     rules: {
       "no-undef": "error",
       "no-unused-vars": "error",
@@ -20,5 +18,13 @@ export default [
       "max-lines": ["error", 300],
       "max-lines-per-function": ["error", { max: 80, IIFEs: true }],
     },
+  },
+  {
+    files: ["explorer/ui/web/**/*.js"],
+    languageOptions: { ecmaVersion: 2023, sourceType: "module", globals: globals.browser },
+  },
+  {
+    files: ["explorer/bench/*.mjs"],
+    languageOptions: { ecmaVersion: 2023, sourceType: "module", globals: globals.node },
   },
 ];

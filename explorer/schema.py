@@ -117,7 +117,7 @@ def _read_record(kind: Any, data: Any, path: str) -> Any:
         place = f"{path}.{field.name}" if path else field.name
         if field.name in data:
             values[field.name] = read(hints[field.name], data[field.name], place)
-        elif field.default is dataclasses.MISSING:
+        elif field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
             raise SchemaError("record.missing", place=place)
     try:
         return kind(**values)

@@ -10,14 +10,20 @@ import argparse
 import json
 import os
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+import torch
+
+from explorer.analysis.cost_files import KEY
+from explorer.bench.cost_check import costs_of
 from explorer.bench.forms import FORMS
 from explorer.bench.lines import drafts_that_differ, kind_table, notes, pooled, table
-from explorer.bench.measured import DRAFT_ALONE, PLAIN, fastest_name
+from explorer.bench.measured import DRAFT_ALONE, LLAMA_CPP, PLAIN, fastest_name
 from explorer.bench.pacer_rows import adaptive_rows, read_row
-from explorer.bench.plain_rows import draft_alone, fastest_form, other_target
+from explorer.bench.peer import Peer, PeerFailed, PeerMissing
+from explorer.bench.plain_rows import draft_alone, fastest_form, other_target, scored
 from explorer.bench.rows import (
     Runner,
     choose,
@@ -33,12 +39,14 @@ from explorer.bench.rows import (
 from explorer.config import DecodeConfig
 from explorer.engine.load_pair import load_pair
 from explorer.engine.models.model import LanguageModel
-from explorer.engine.models.registry import default_pair
+from explorer.engine.models.registry import default_pair, find_pair
+from explorer.engine.models.weights import gguf_of
 from explorer.engine.pair import Pair
 from explorer.errors import UserError
 from explorer.files import write_whole
 from explorer.messages import Message
 from explorer.prompts import PromptItem
+from explorer.schema import write
 
 
 @dataclass(slots=True)
@@ -49,6 +57,7 @@ class Contest:
     weights: dict[str, int]  # bytes, by model and form
     said: list[str]  # sentences, one for each row that is not there as wanted, and why
     form_milliseconds: dict[str, float]  # a pass of the target over one row, by form; empty: forms were not timed
+    peer: dict[str, str | int] | None = None  # which program, where one runs beside this engine
 
 
 def main(args: argparse.Namespace, items: Sequence[PromptItem]) -> int:
@@ -63,9 +72,12 @@ def main(args: argparse.Namespace, items: Sequence[PromptItem]) -> int:
     if args.pacer_layer:
         pair = pair.with_pacer_layer(args.pacer_layer)
     prompts = [list(pair.encode(item.prompt).ids) for item in items]
-    contest = _contest(args, name, pair, base, lengths)
-    chosen, left_out = runnable(contest.rows, prompts[0])
-    passes = measure(chosen, prompts, args.passes)
+    with ExitStack() as stack:
+        contest = _contest(args, name, pair, base, lengths)
+        if args.peer:
+            _add_peer(contest, args, name, pair, base, stack)
+        chosen, left_out = runnable(contest.rows, prompts[0])
+        passes = measure(chosen, prompts, args.passes)
     lines = pooled(passes, [item.kind for item in items])
 
     provenance = pair.provenance()
@@ -92,8 +104,10 @@ def main(args: argparse.Namespace, items: Sequence[PromptItem]) -> int:
             "draft_lengths": lengths,
             "memory": {"weights": contest.weights, "resident": resident},
             "form_milliseconds": contest.form_milliseconds,
+            "peer": contest.peer,
             "said": said,
             "lines": [asdict(one) for one in lines],
+            KEY: write(costs_of(passes, provenance)),
         }
         write_whole(args.out, json.dumps(record, indent=1))
     return 0
@@ -132,6 +146,25 @@ def _contest(args: argparse.Namespace, name: str, pair: Pair, base: DecodeConfig
         contest.weights |= _weights(reference)
         contest.rows |= choose(their_rows(reference, base, lengths), args.rows)
     return contest
+
+
+def _add_peer(
+    contest: Contest, args: argparse.Namespace, name: str, pair: Pair, base: DecodeConfig, stack: ExitStack
+) -> None:
+    """Start the peer, which ends with the stack, and add its row after plain greedy, or the sentence why it is not there."""
+    try:
+        gguf = args.gguf or gguf_of(find_pair(name).target, say)
+        if gguf is None:
+            raise PeerMissing("bench.peer_no_gguf")
+        peer = stack.enter_context(Peer(gguf, torch.get_num_threads(), args.peer_path or Path.cwd()))
+    except (PeerMissing, PeerFailed) as error:
+        contest.said.append(str(Message("bench.not_run", {"row": LLAMA_CPP, "reason": error})))
+        return
+    contest.peer = peer.about
+    contest.said.append(str(Message("bench.peer_named", peer.about | {"row": LLAMA_CPP})))
+    stop = sorted(pair.stop_ids)
+    row = scored(pair.target, lambda prompt: peer.decode(prompt, stop, base.max_new_tokens))
+    contest.rows = {PLAIN: contest.rows[PLAIN], LLAMA_CPP: row} | contest.rows
 
 
 def _weights(pair: Pair) -> dict[str, int]:

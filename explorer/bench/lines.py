@@ -9,6 +9,7 @@ import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from explorer.analysis.costs import Work, total
 from explorer.analysis.markdown import markdown_table
 from explorer.analysis.metrics import kept_emitted, overlapped_seconds
 from explorer.bench.measured import (
@@ -55,7 +56,9 @@ class Line:
     overlapped: (
         float | None
     )  # tokens per second *modelled* for PEARL's schedule on two devices, prefill apart (metrics.py)
-    seconds: Seconds | None  # summed over the last pass
+    seconds: Seconds | None  # summed over the last pass, as are the next two
+    tokens: int  # emitted
+    work: Work | None
 
 
 def pooled(passes: list[dict[str, list[Measured]]], kinds: list[str]) -> list[Line]:
@@ -114,6 +117,8 @@ def line(
         loosened=sum(map(kinds_emitted.count, LOOSENED)) / tokens if ours else None,
         fidelity=_mean_logprob(last) - _mean_logprob(plain[-1]) if all(m.logprobs for m in last) else None,
         seconds=seconds,
+        tokens=tokens,
+        work=total(work for m in last for work in m.works) if all(m.works for m in last) else None,
     )
 
 

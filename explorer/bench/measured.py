@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from explorer.analysis.costs import Work
 from explorer.trace import Round, Seconds
 
 PLAIN = "plain greedy"
 DRAFT_ALONE = "draft alone, plain greedy"
+LLAMA_CPP = "llama.cpp, plain greedy"
 EXACT, EXACT_WITH_LOOKUP = "exact", "exact, model + lookup"
 COLD, WARM = (f"exact, Ouroboros (suffixes), {pool} pool" for pool in ("cold", "warm"))
 TREE_NODES = 8  # with the last committed token 9 rows of a pass, which a CPU still reads in little more time than one
@@ -21,6 +23,7 @@ class Measured:
     wall: float
     passes: int
     rounds: tuple[Round, ...] = ()  # none: not this engine's, or of another model than the target
+    works: tuple[Work, ...] = ()  # of each round, where it is of this pair in its own form
     scores: tuple[float, ...] = ()  # the target's log-probability of each token, nats, where no round has it
 
     @property

@@ -82,7 +82,7 @@ def scores(target: Model, prompt: Sequence[int], ids: Sequence[int]) -> tuple[fl
 
 
 def scored(target: Model, run: Runner) -> Runner:
-    """A runner whose texts the target is asked about, once each and outside the measured time."""
+    """A runner of another model, whose texts the target is asked about, once each and outside the measured time."""
     known: dict[tuple[int, ...], tuple[float, ...]] = {}
 
     def run_and_score(prompt: list[int]) -> Measured:
@@ -90,7 +90,7 @@ def scored(target: Model, run: Runner) -> Runner:
         text = (*prompt, *one.ids)
         if text not in known:
             known[text] = scores(target, prompt, one.ids)
-        return replace(one, scores=known[text])
+        return replace(one, scores=known[text], works=())
 
     return run_and_score
 

@@ -15,6 +15,7 @@ from typing import Any
 import torch
 from transformers import GenerationConfig
 
+from explorer.analysis.costs import works_of
 from explorer.bench.measured import COLD, EXACT, EXACT_WITH_LOOKUP, PLAIN, TREE_NODES, WARM, Measured, row_name
 from explorer.config import DecodeConfig
 from explorer.engine.decode import decode
@@ -151,7 +152,7 @@ def ours(pair: Pair, config: DecodeConfig, pool: PhrasePool | None = None) -> Ru
         rounds = list(decode(pair, prompt, config, pool))
         wall = perf_counter() - start
         ids = tuple(token for round_ in rounds for token in round_.emitted)
-        return Measured(ids, wall, len(rounds), tuple(rounds))
+        return Measured(ids, wall, len(rounds), tuple(rounds), tuple(works_of(rounds, config)))
 
     return run
 

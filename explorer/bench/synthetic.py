@@ -18,6 +18,8 @@ from pathlib import Path
 import torch
 from transformers import AutoModelForCausalLM, PreTrainedModel, Qwen2Config
 
+from explorer.analysis.cost_files import KEY
+from explorer.analysis.costs import CostProfile, work_of
 from explorer.analysis.markdown import markdown_table
 from explorer.engine.models import loading
 from explorer.engine.models.fixed import FixedModel
@@ -26,8 +28,8 @@ from explorer.engine.pair import device_name
 from explorer.engine.timing import median_seconds
 from explorer.errors import UserError
 from explorer.prompts import EXAMPLES
-from explorer.sweep.cost import RoundTimes
-from explorer.trace import Seconds, Trace
+from explorer.schema import write
+from explorer.trace import Trace
 
 CONTEXT = 160  # tokens held before a timed forward
 LENGTHS = (1, 2, 4, 8, 16)  # drafted tokens K of the timed verifications
@@ -182,22 +184,35 @@ def measure(
     return tuple(timings)
 
 
-def modelled(timings: Sequence[Timing], run: str, trace: Trace) -> Modelled:
-    """The rounds of a recorded run at these times, forwards only, against one pass per token."""
+def costs_of(timings: Sequence[Timing], shape: str, where: str, dtype: str) -> CostProfile:
+    """The better of both times of every forward, forwards only."""
     step = next(timing.best for timing in timings if timing.drafted is None)
-    times = RoundTimes.of(
-        (timing.drafted, Seconds(draft=timing.drafted * step, verify=timing.best))
-        for timing in timings
-        if timing.drafted is not None
+    passes = {timing.drafted + 1: 1e3 * timing.best for timing in timings if timing.drafted is not None}
+    target, _, draft = shape.partition("+")
+    return CostProfile(
+        name=shape,
+        source="measured",
+        unit="ms",
+        step=1e3 * step,
+        passes=passes,
+        target=target,
+        draft=draft,
+        forms={"target": dtype, "draft": dtype},
+        device=where,
+        date=datetime.now(UTC).isoformat(timespec="seconds"),
+        assumes="Random weights of these shapes; model forwards only.",
     )
-    tokens = len(trace.output_ids)
-    seconds = times.run(len(round_.drafted) for round_ in trace.rounds)
+
+
+def modelled(costs: CostProfile, run: str, trace: Trace) -> Modelled:
+    """The rounds of a recorded run at these costs, against one pass per token."""
+    tokens, work = len(trace.output_ids), work_of(trace)
     return Modelled(
         run,
         trace.provenance.pair,
         tokens / len(trace.rounds),
-        tokens / seconds,
-        tokens * times.seconds(0) / seconds,
+        costs.tokens_per_second(tokens, work),
+        costs.times_plain(tokens, work),
     )
 
 
@@ -237,8 +252,9 @@ def report(shape: str, where: loading.Placement, lengths: Sequence[int], runs: S
     speed = bandwidth(where.device)
     target, draft = (each.build(where) for each in shapes)
     timings = measure(target, draft, lengths, speed)
-    models = [modelled(timings, name, trace) for name, trace in traces if trace.config.rule != "autoregressive"]
     dtype = str(where.dtype).removeprefix("torch.")
+    costs = costs_of(timings, shape, device_name(where.device), dtype)
+    models = [modelled(costs, name, trace) for name, trace in traces if trace.config.rule != "autoregressive"]
     source = (
         f"Measured: {shape}, random weights, {dtype}, {CONTEXT} tokens held, {device_name(where.device)}, torch "
         f"{torch.__version__}, {datetime.now(UTC).date()}; a copy moves {speed / 1e9:.0f} GB/s. Modelled: the recorded runs' "
@@ -253,6 +269,7 @@ def report(shape: str, where: loading.Placement, lengths: Sequence[int], runs: S
         "bytes_per_second": speed,
         "timings": [asdict(timing) for timing in timings],
         "modelled": [asdict(model) for model in models],
+        KEY: write(costs),
     }
     return text, record
 

@@ -46,6 +46,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         help="drafted tokens per round (default: 8); may be repeated",
     )
+    parser.add_argument(
+        "--peer", choices=("llama.cpp",),
+        help="one more row: this program's plain greedy decoding of the target's GGUF file, if node and node-llama-cpp are installed",
+    )  # fmt: skip
+    parser.add_argument(
+        "--gguf", metavar="FILE", type=Path,
+        help="with --peer: a GGUF file of the target (default: the one the target comes from, if it comes from one)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--peer-path", metavar="FOLDER", type=Path,
+        help="with --peer: the folder that holds node_modules (default: the working folder or one above it)",
+    )  # fmt: skip
     instead = parser.add_mutually_exclusive_group()
     instead.add_argument(
         "--forms",
@@ -72,6 +84,10 @@ def main(args: argparse.Namespace) -> int:
     check_writable(args.out)
     if args.trace and not args.synthetic:
         raise UserError("bench.trace_without_shape")
+    if (args.gguf or args.peer_path) and not args.peer:
+        raise UserError("bench.gguf_without_peer")
+    if args.gguf and not args.gguf.is_file():
+        raise UserError("bench.no_gguf", file=args.gguf)
     if args.synthetic:
         from explorer.bench import synthetic
 

@@ -6,6 +6,7 @@ import argparse
 
 from explorer.cli import (
     bench,
+    costs,
     deferred,
     differences,
     distill,
@@ -31,6 +32,7 @@ COMMANDS = (
     ("export", export, "a recorded run as one page that needs no server, or as a table"),
     ("pairs", pairs, "known pairs, whether their weights are here, sizes"),
     ("bench", bench, "this engine beside transformers' own, one run"),
+    ("costs", costs, "cost profiles of other machines and pairs, a sweep costed again, the check of modelled speeds"),
     ("gpu-check", gpu_check, "the CUDA path against the CPU's, and graphs against eager: one report"),
     ("sweep", sweep, "theta x W over a set of prompts: speed against fidelity, and the point to choose"),
     ("distill", distill, "make the draft of the embedded pair"),

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
-from explorer.analysis.replay import first_change, replay, spans
+from explorer.analysis.best_length import best_length, length_estimates
+from explorer.analysis.costs import CostProfile, Work, work_of
+from explorer.analysis.replay import ReplayedRound, first_change, replay, spans
 from explorer.cli import terminal
+from explorer.cli.costs_option import add_costs, costs_of, heading
 from explorer.cli.files import load_trace
 from explorer.cli.options import add_knob, config_of, given_knobs, without_effect
 from explorer.config import RULE_KNOBS, knobs
 from explorer.conflicts import ruled_out
 from explorer.errors import UserError
 from explorer.pieces import text_of
+from explorer.trace import Trace
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,11 +27,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     for knob in knobs():
         if knob.name in RULE_KNOBS:
             add_knob(parser, knob, never=ruled_out(knob.name, "replay"))
+    add_costs(parser)
 
 
 def main(args: argparse.Namespace) -> int:
     """Print every round under the new settings, and the figures of all."""
-    trace = load_trace(args.trace)
+    trace, costs = load_trace(args.trace), costs_of(args)
     if not any(round_.drafted for round_ in trace.rounds):
         raise UserError("record.no_drafts", file=args.trace, rule=trace.config.rule)
     config = config_of(args, trace.config)
@@ -57,4 +63,27 @@ def main(args: argparse.Namespace) -> int:
                 f"replayed per round, {name}: rounds {span.passes}, tau {span.tau:.2f}, {terminal.counts_text(span.counts, ', ')}",
                 file=sys.stderr,
             )
+    if costs:
+        print(f"{heading(costs)}\n{_speeds(trace, rounds, costs)}", file=sys.stderr)
     return 0
+
+
+def _speeds(trace: Trace, replayed: Sequence[ReplayedRound], costs: CostProfile) -> str:
+    """The recorded run, its rounds under the new settings, and the best draft length, at these costs."""
+    work, tokens = work_of(trace), len(trace.output_ids)
+    lines = [_speed("the run as recorded", tokens, work, costs)]
+    if any(round_.changed for round_ in replayed):
+        again = sum(len(one.emitted(recorded, trace.stop_ids)) for one, recorded in zip(replayed, trace.rounds))
+        lines.append(_speed("replayed per round", again, work, costs))
+    if best := best_length(length_estimates(trace, costs)):
+        name = f"K = {best.length}" if best.length else "plain greedy"
+        lines.append(
+            f"best draft length up to the recorded one, estimated: {name}, {best.times_plain:.2f} x plain (modelled)"
+        )
+    return "\n".join(lines)
+
+
+def _speed(name: str, tokens: int, work: Work, costs: CostProfile) -> str:
+    speed = costs.tokens_per_second(tokens, work)
+    shown = "" if speed is None else f"{speed:.2f} tokens/s, "
+    return f"{name}: {shown}{costs.times_plain(tokens, work):.2f} x plain (modelled, the prefill apart)"

@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
+from explorer.cli.costs_option import add_costs, costs_of, heading
 from explorer.cli.files import check_writable
 from explorer.cli.options import (
     add_knob,
@@ -78,6 +79,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=0,
         help="choose a point that loses at most so many right answers (default: 0)",
     )
+    add_costs(parser)
     parser.add_argument(
         "--out", metavar="F.csv", type=Path, required=True, help="the points; everything goes to F.json"
     )
@@ -88,7 +90,7 @@ def main(args: argparse.Namespace) -> int:
     check_writable(args.out)
     if args.out.suffix == ".json":
         raise UserError("sweep.out_is_json")
-    base = config_of(args, SWEPT)
+    base, costs = config_of(args, SWEPT), costs_of(args)
     given = [*given_knobs(args), *(["pacer_layer"] if args.pacer_layer else [])]
     for sentence in without_effect(given, base):
         print(f"note: {sentence}", file=sys.stderr)
@@ -133,12 +135,14 @@ def main(args: argparse.Namespace) -> int:
         raise UserError("sweep.stopped_early")
     limit = Limit(args.limit_nats, args.limit_lost)
     if not sweep.partial:
-        chosen = recommend(points_of(sweep), limit).point.index
+        chosen = recommend(points_of(sweep, costs), limit).point.index
         with suppress(KeyboardInterrupt):  # then nothing is measured
             *_, measured = run_again(pair, todo, sweep, sorted({0, chosen}))
             sweep = replace(sweep, measured=measured)
-    figures = points_of(sweep)
-    write_whole(args.out, csv_of(sweep, figures))
+    figures = points_of(sweep, costs)
+    write_whole(args.out, csv_of(sweep, figures, costs))
     sweep.save(args.out.with_suffix(".json"))
-    print(report(sweep, figures, limit))
+    if costs:
+        print(heading(costs) + "\n")
+    print(report(sweep, figures, limit, costs))
     return 0

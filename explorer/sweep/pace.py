@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from explorer.sweep.cost import RoundTimes
+from explorer.analysis.costs import CostProfile, Work
+from explorer.sweep.points import costs_of
 from explorer.sweep.record import Sweep
-from explorer.trace import Seconds, Trace
+from explorer.trace import Trace
 
 # Rounds of one draft length over all thetas and windows, as a multiple of those of one run: measured 1.2 to 1.5 for 6 to 30 points
 # on the embedded pair. A weaker draft parts the points sooner and shares less.
@@ -18,7 +19,7 @@ TREE = 1.5
 class Pace:
     """What rounds take, and how far one gets."""
 
-    times: RoundTimes
+    costs: CostProfile
     tau: float
     prefill: float  # seconds of both sides
     device: str
@@ -30,7 +31,7 @@ class Pace:
         if not rounds:
             return None
         return cls(
-            RoundTimes.of((len(round_.drafted), round_.seconds) for round_ in rounds),
+            CostProfile.of_trace(trace),
             sum(len(round_.emitted) for round_ in rounds) / len(rounds),
             trace.seconds.prefill,
             trace.provenance.device,
@@ -39,15 +40,13 @@ class Pace:
     @classmethod
     def of_sweep(cls, sweep: Sweep) -> Pace | None:
         """From the passes of an earlier sweep; None before its first prompt is through."""
-        measured: list[tuple[int, Seconds]] = [
-            (one.drafted, one.seconds) for prompt in sweep.prompts for one in prompt.passes if one.drafted
-        ]
+        drafts = any(one.drafted for prompt in sweep.prompts for one in prompt.passes)
         exact = next((index for index, point in enumerate(sweep.points) if point.rule == "exact"), None)
-        if not measured or exact is None:
+        if not drafts or exact is None:
             return None
         runs = [prompt.run(exact) for prompt in sweep.prompts]
         return cls(
-            RoundTimes.of(measured),
+            costs_of(sweep),
             sum(len(run.ids) for run in runs) / sum(run.passes for run in runs),
             max(prompt.passes[0].seconds.prefill for prompt in sweep.prompts),
             sweep.provenance.device,
@@ -55,14 +54,21 @@ class Pace:
 
     def sweep_seconds(self, prompts: int, tokens: int, lengths: Sequence[int]) -> float:
         """All prompts, each of which ends at its budget: plain greedy, prompt lookup (as slow at worst), the grid at every length."""
-        alone = self.times.sizes[0].verify + self.times.sizes[0].other
-        grids = sum(TREE * tokens / self.tau * self.times.seconds(length) for length in lengths)
+        alone = self._seconds(Work.plain(1))
+        grids = sum(TREE * tokens / self.tau * self._seconds(Work.of_round(length)) for length in lengths)
         return prompts * (2 * tokens * alone + grids + (2 + len(lengths)) * self.prefill)
 
     def runs_seconds(self, tokens: int, lengths: Sequence[int]) -> float:
         """Runs of one prompt that write `tokens` each, by their draft lengths; 0 is the target alone."""
-        alone = self.times.sizes[0].verify + self.times.sizes[0].other
         return sum(
-            self.prefill + (tokens / self.tau * self.times.seconds(length) if length else tokens * alone)
+            self.prefill
+            + (
+                tokens / self.tau * self._seconds(Work.of_round(length))
+                if length
+                else self._seconds(Work.plain(tokens))
+            )
             for length in lengths
         )
+
+    def _seconds(self, work: Work) -> float:
+        return self.costs.time(work) / 1e3

@@ -1,6 +1,6 @@
 """The figures of every point of a sweep, as heat maps need them, and the point to choose under a fidelity limit.
 
-Speeds here are *modelled*: the rounds of a point at what rounds of their size were measured to take in the sweep.
+Speeds here are *modelled*: the work of a point at what the sweep's own rounds took, or at the costs of another machine.
 """
 
 from __future__ import annotations
@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import median
+from typing import Any
 
+from explorer.analysis.costs import CostProfile, Work, total
 from explorer.analysis.markdown import markdown_table
 from explorer.analysis.metrics import first_divergence
 from explorer.analysis.spreadsheet import csv_table
 from explorer.config import DecodeConfig
 from explorer.messages import Message
-from explorer.sweep.cost import RoundTimes
 from explorer.sweep.record import Run, Sweep
 
 LEVEL = 0.02  # modelled speeds closer than this are not told apart: the point that changes less is taken
@@ -39,7 +40,8 @@ class Point:
     right: int
     lost: int  # prompts that plain greedy gets right and this point does not
     gained: int
-    tokens_per_second: float  # modelled, the prefill apart
+    work: Work
+    tokens_per_second: float | None  # modelled, the prefill apart; None where only ratios of costs are known
     times_plain: float  # modelled
 
     @property
@@ -85,26 +87,28 @@ def name_of(config: DecodeConfig) -> str:
     return f"theta {config.theta:g} {config.entropy}, W = {config.window}{including}, {length}{drafter}"
 
 
-def points_of(sweep: Sweep) -> tuple[Point, ...]:
-    """The figures of all points, in the order of Sweep.points; raises ValueError for a sweep without a finished prompt."""
+def points_of(sweep: Sweep, costs: CostProfile | None = None) -> tuple[Point, ...]:
+    """The figures of all points, in the order of Sweep.points; raises ValueError for a sweep without a finished prompt.
+
+    costs: what speeds are modelled with, None for what the sweep's own rounds took.
+    """
     if not sweep.prompts:
         raise ValueError("no prompt of this sweep is through")
-    times = round_times(sweep)
+    costs = costs or costs_of(sweep)
     plain = [prompt.run(0) for prompt in sweep.prompts]
-    plain_speed = _speed(plain, times[0])
     plain_logprob = _mean_logprob(plain)
     points = []
     for index, config in enumerate(sweep.points):
         runs = [prompt.run(index) for prompt in sweep.prompts]
         verdicts = [(run.right, reference.right) for run, reference in zip(runs, plain) if run.right is not None]
-        speed = _speed(runs, times[index])
+        tokens, work = _tokens(runs), total(run.work for run in runs)
         differing = [(run.ids, reference.ids) for run, reference in zip(runs, plain) if run.ids != reference.ids]
         points.append(
             Point(
                 index=index,
                 config=config,
                 prompts=len(runs),
-                tokens=_tokens(runs),
+                tokens=tokens,
                 passes=sum(run.passes for run in runs),
                 kept=sum(run.kept for run in runs),
                 loosened=sum(len(run.loosened) for run in runs),
@@ -119,24 +123,18 @@ def points_of(sweep: Sweep) -> tuple[Point, ...]:
                 right=sum(right for right, _ in verdicts),
                 lost=sum(was and not right for right, was in verdicts),
                 gained=sum(right and not was for right, was in verdicts),
-                tokens_per_second=speed,
-                times_plain=speed / plain_speed,
+                work=work,
+                tokens_per_second=costs.tokens_per_second(tokens, work),
+                times_plain=costs.times_plain(tokens, work),
             )
         )
     return tuple(points)
 
 
-def round_times(sweep: Sweep) -> tuple[RoundTimes, ...]:
-    """For each point the measured times of the rounds of its drafter and length policy; a round without a draft takes what
-    one of plain greedy does."""
-    ways = [(point.drafter, point.length) for point in sweep.points]
-    measured = {way: [] for way in ways}
-    for one in (one for prompt in sweep.prompts for one in prompt.passes):
-        own = {ways[point] for point in one.points}
-        for way in measured if one.drafted == 0 else own:
-            measured[way].append((one.drafted, one.seconds))
-    known = {way: RoundTimes.of(samples) for way, samples in measured.items()}
-    return tuple(known[way] for way in ways)
+def costs_of(sweep: Sweep) -> CostProfile:
+    """What the rounds of a sweep took on its machine; raises ValueError for a sweep without a finished prompt."""
+    samples = ((one.work, one.seconds) for prompt in sweep.prompts for one in prompt.passes)
+    return CostProfile.measured(sweep.provenance.pair, samples, sweep.provenance)
 
 
 def _tokens(runs: Sequence[Run]) -> int:
@@ -145,10 +143,6 @@ def _tokens(runs: Sequence[Run]) -> int:
 
 def _mean_logprob(runs: Sequence[Run]) -> float:
     return sum(run.logprob for run in runs) / _tokens(runs)
-
-
-def _speed(runs: Sequence[Run], times: RoundTimes) -> float:
-    return _tokens(runs) / sum(times.run(run.drafted) for run in runs)
 
 
 # Choosing -----------------------------------------------------------------------------------------------------------
@@ -192,25 +186,24 @@ def recommend(points: Sequence[Point], limit: Limit = Limit()) -> Recommendation
 
     Where none is faster than the fastest reference (exact, prompt lookup, plain), that one: it changes no text.
     """
-    safe = max((point for point in points if point.config.rule != "fly"), key=lambda one: one.tokens_per_second)
+    safe = max((point for point in points if point.config.rule != "fly"), key=lambda one: one.times_plain)
     loose = [point for point in points if point.config.rule == "fly"]
     inside = [point for point in loose if not limit.reasons(point)]
-    best = max((point.tokens_per_second for point in inside), default=0.0)
-    if best > safe.tokens_per_second * (1 + LEVEL):
-        level = [point for point in inside if point.tokens_per_second >= best * (1 - LEVEL)]
+    best = max((point.times_plain for point in inside), default=0.0)
+    if best > safe.times_plain * (1 + LEVEL):
+        level = [point for point in inside if point.times_plain >= best * (1 - LEVEL)]
         chosen = max(level, key=lambda one: (one.same_ids, -one.loosened, one.config.theta, one.config.window))
         fastest = {"inside": len(inside), "all": len(loose), "level": len(level), "share": f"{LEVEL:.0%}"}
-        speed = {
-            "speed": f"{chosen.tokens_per_second:.1f}",
+        times = {
             "times": f"{chosen.times_plain:.2f}",
-            "more": f"{chosen.tokens_per_second / safe.tokens_per_second:.2f}",
+            "more": f"{chosen.times_plain / safe.times_plain:.2f}",
             "name": _name(safe),
         }
         cost = {"nats": f"{chosen.fidelity:+.3f}", "answers": _answers(chosen.lost), "gained": chosen.gained}
         cost |= {"all": chosen.checkable, "same": chosen.same_ids, "prompts": chosen.prompts}
         reasons = [
             Message("choice.fastest_of_level" if len(level) > 1 else "choice.fastest", fastest),
-            Message("choice.speed", speed),
+            _speed(chosen, times),
             Message("choice.cost", cost),
         ]
     else:
@@ -218,10 +211,17 @@ def recommend(points: Sequence[Point], limit: Limit = Limit()) -> Recommendation
         none = {"inside": len(inside), "all": len(loose), "share": f"{LEVEL:.0%}", "name": _name(safe)}
         reasons = [Message("choice.none_faster", none)]
     faster = sorted(
-        (point for point in loose if point.tokens_per_second > chosen.tokens_per_second and limit.reasons(point)),
-        key=lambda one: -one.tokens_per_second,
+        (point for point in loose if point.times_plain > chosen.times_plain and limit.reasons(point)),
+        key=lambda one: -one.times_plain,
     )
     return Recommendation(chosen, tuple(reasons), tuple((point, limit.reasons(point)) for point in faster))
+
+
+def _speed(point: Point, times: dict[str, Any]) -> Message:
+    """How fast it is; where only ratios of costs are known, against plain greedy alone."""
+    if point.tokens_per_second is None:
+        return Message("choice.times", times)
+    return Message("choice.speed", times | {"speed": f"{point.tokens_per_second:.1f}"})
 
 
 def _name(point: Point) -> Message | str:
@@ -282,14 +282,15 @@ def _shown(value: float, form: str) -> str:
     return text.replace("-", "+") if text.startswith("-") and not text.strip("-0.%") else text
 
 
+OWN_COSTS = "this sweep"
 SETTINGS = ("rule", "drafter", "length", "draft_length", "entropy", "theta", "window", "window_includes_mismatch")
 
 
-def csv_of(sweep: Sweep, points: Sequence[Point]) -> str:
-    """All points as CSV, with what was swept in every line; measured speeds where a point was run again."""
+def csv_of(sweep: Sweep, points: Sequence[Point], costs: CostProfile | None = None) -> str:
+    """All points as CSV, with what was swept in every line; measured speeds where a point was run again. costs: as of points_of."""
     measured = {one.point: one.tokens_per_second for one in sweep.measured}
     settings = {"fly": SETTINGS, "exact": SETTINGS[:4], "autoregressive": SETTINGS[:1]}
-    head = [*SETTINGS, "prompts", "tokens", "passes", *(figure.name for figure in FIGURES), "checkable",
+    head = [*SETTINGS, "prompts", "tokens", "passes", *(figure.name for figure in FIGURES), "costs_of", "checkable",
             "tokens_per_second_measured", "pair", "device", "date"]  # fmt: skip
     body = [
         [
@@ -298,6 +299,7 @@ def csv_of(sweep: Sweep, points: Sequence[Point]) -> str:
             point.tokens,
             point.passes,
             *(figure.value(point) for figure in FIGURES),
+            costs.name if costs else OWN_COSTS,
             point.checkable,
             measured.get(point.index),
             sweep.provenance.pair,

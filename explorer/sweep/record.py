@@ -1,4 +1,4 @@
-"""The record of a sweep: what every point (a DecodeConfig) came to on every prompt. Read and written as a trace is (version 1)."""
+"""The record of a sweep: what every point (a DecodeConfig) came to on every prompt. Read and written as a trace is (version 2)."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from explorer.analysis.costs import Work, work_of
 from explorer.analysis.loosened import Loosened, loosened
 from explorer.analysis.metrics import summarize
 from explorer.config import DecodeConfig
@@ -16,7 +17,7 @@ from explorer.schema import SchemaError, parse_json, read, write
 from explorer.stops import StopReason
 from explorer.trace import MAX_FILE_BYTES, Provenance, Seconds, Trace
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 
 @dataclass(frozen=True)
@@ -27,20 +28,21 @@ class Run:
     ids: tuple[int, ...]
     text: str
     stop: StopReason
-    drafted: tuple[int, ...]  # tokens of each round, behind the cut included
+    drafted: int  # tokens of all rounds, behind the cuts included
+    work: Work
     kept: int  # drafted tokens in the output
     logprob: float  # of the target, nats, summed over the output
     loosened: tuple[Loosened, ...]
     right: bool | None = None  # None: the prompt has no answer
 
     def __post_init__(self) -> None:
-        if not (self.points and self.ids and self.drafted and len(self.loosened) <= self.kept <= sum(self.drafted)):
+        if not (self.points and self.ids and self.passes and len(self.loosened) <= self.kept <= self.drafted):
             raise SchemaError("sweep.record_run")
 
     @property
     def passes(self) -> int:
         """Target passes: rounds."""
-        return len(self.drafted)
+        return self.work.rounds
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,12 @@ class Pass:
 
     points: tuple[int, ...]
     drafted: int
+    work: Work
     seconds: Seconds
+
+    def __post_init__(self) -> None:
+        if self.work.rounds != 1:
+            raise SchemaError("sweep.record_pass")
 
 
 @dataclass(frozen=True)
@@ -177,7 +184,8 @@ def run_of(trace: Trace, points: Sequence[int], item: PromptItem) -> Run:
         ids=trace.output_ids,
         text=trace.text,
         stop=trace.stop.reason,
-        drafted=tuple(len(round_.drafted) for round_ in trace.rounds),
+        drafted=summary.drafted,
+        work=work_of(trace),
         kept=summary.kept,
         logprob=sum(value for round_ in trace.rounds for value in round_.emitted_logprobs),
         loosened=tuple(loosened(trace)),

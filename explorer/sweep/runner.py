@@ -7,6 +7,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import product
 
+from explorer.analysis.costs import works_of
 from explorer.config import DecodeConfig
 from explorer.conflicts import EVERYTHING
 from explorer.engine.decode import decode
@@ -82,7 +83,8 @@ def sweep_prompts(pair: Pair, todo: Sequence[Task], points: Sequence[DecodeConfi
                         rounds[member].append(round_)
                 everyone = tuple(sorted(member for members, _ in outcomes for member in members))
                 first = outcomes[0][1]
-                passes.append(Pass(everyone, len(first.drafted), first.seconds))
+                (work,) = works_of([first], points[everyone[0]])
+                passes.append(Pass(everyone, len(first.drafted), work, first.seconds))
                 yield None
         runs = _runs(pair, task, points, rounds)
         yield PromptRuns(task.index, task.item, len(task.prompt.ids), runs, tuple(passes))

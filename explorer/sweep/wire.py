@@ -5,7 +5,8 @@ header   sweep (an id), pair's title, tokens (budget), measure, thetas, windows,
 phase    phase, and optionally a message
 passes   passes so far, prompt (1-based, in work), seconds so far, left (seconds, modelled; null: not known)
 done     prompts that are through; runs of the last one [{points, text, right, tokens, parts, loosened}]; figures of every point
-         over all of them, by column name; sizes [[drafted, draft, preverify, verify, other, samples]] (seconds, measured); cost
+         over all of them, by column name, with its work [draft steps, scored blocks, [[rows, passes], ..]]; costs: the profile of this
+         sweep (analysis/costs.py); sizes of the swept points' rounds [[rows, draft steps of such a round, scored blocks, rounds]]; cost
 choice   the recommended point, reasons, refused [[point, reasons]], outside (points beyond the limit), limit [nats, lost]
 measured point, speed, times (plain greedy, measured with it), modelled (times plain), same (prompts with the sweep's ids), prompts
 end      end (done or stopped), prompts through, device, dtype, date, and ignored where there is any
@@ -13,15 +14,18 @@ end      end (done or stopped), prompts through, device, dtype, date, and ignore
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import asdict
+from statistics import fmean
 from typing import Any
 
 from explorer.analysis.loosened import Loosened
 from explorer.analysis.metrics import first_divergence
 from explorer.config import DecodeConfig
 from explorer.prompts import PromptItem
-from explorer.sweep.points import FIGURES, Limit, Point, name_of, recommend, round_times
+from explorer.schema import write
+from explorer.sweep.points import FIGURES, Limit, Point, costs_of, name_of, recommend
 from explorer.sweep.record import MeasuredPoint, PromptRuns, Sweep
 from explorer.wire import line
 
@@ -56,7 +60,6 @@ def progress(passes: int, prompt: int, seconds: float, left: float | None) -> st
 def done(sweep: Sweep, points: Sequence[Point]) -> str:
     """What one more prompt adds: its texts, and the figures of all points over the prompts so far."""
     newest = sweep.prompts[-1]
-    grid = next(point.index for point in points if point.config.rule == "fly")
     cost = sweep.cost
     return line(
         {
@@ -65,12 +68,11 @@ def done(sweep: Sweep, points: Sequence[Point]) -> str:
             "figures": [
                 {figure.name: figure.value(point) for figure in FIGURES}
                 | {"tokens": point.tokens, "prompts": point.prompts, "checkable": point.checkable}
+                | {"work": [point.work.steps, point.work.blocks, list(map(list, point.work.passes.items()))]}
                 for point in points
             ],
-            "sizes": [
-                [size.drafted, size.draft, size.preverify, size.verify, size.other, size.samples]
-                for size in round_times(sweep)[grid].sizes
-            ],
+            "costs": write(costs_of(sweep)),
+            "sizes": _sizes(sweep),
             "cost": cost and asdict(cost) | {"ratio": cost.ratio},
         }
     )
@@ -115,6 +117,18 @@ def end(sweep: Sweep, reason: str) -> str:
         {"end": reason, "through": len(sweep.prompts), "device": where.device, "dtype": where.dtype, "date": where.date}
         | ({"ignored": where.ignored} if where.ignored else {})
     )
+
+
+def _sizes(sweep: Sweep) -> list[list[float]]:
+    """The rounds that were computed for swept points by their rows: what such a round drafts and scores in the mean, and how many there are."""
+    swept, by_rows = set(sweep.swept), defaultdict(list)
+    for one in (one for prompt in sweep.prompts for one in prompt.passes if swept.intersection(one.points)):
+        (rows,) = one.work.passes
+        by_rows[rows].append(one.work)
+    return [
+        [rows, fmean(work.steps for work in works), fmean(work.blocks for work in works), len(works)]
+        for rows, works in sorted(by_rows.items())
+    ]
 
 
 def _runs(prompt: PromptRuns) -> list[dict[str, Any]]:

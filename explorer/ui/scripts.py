@@ -8,9 +8,11 @@ from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 
+from explorer.analysis.cost_files import shipped_profiles
 from explorer.config import ENTROPY_MAXIMUM, RULE_KNOBS, THETA_OF_MEASURE, Knob
-from explorer.conflicts import CONFLICTS
+from explorer.conflicts import CONFLICTS, LAYER_POLICIES
 from explorer.messages import CATALOGUES
+from explorer.schema import write
 from explorer.trace import EVIDENCE
 from explorer.ui.bundle import bundle
 from explorer.ui.catalogue import TEXTS
@@ -105,6 +107,8 @@ def constants() -> dict[str, object]:
         "KNOBS": {knob.name: _limits(knob) for knob in page_knobs()},
         "IMPORT_LIMIT": IMPORT_LIMIT,
         "KEPT_PROMPT": KEPT_PROMPT,
+        "LAYER_POLICIES": LAYER_POLICIES,
+        "COST_PROFILES": [write(profile) for profile in shipped_profiles().values()],
     }
 
 

@@ -6,8 +6,18 @@ import pytest
 import torch
 
 from explorer import __main__ as cli
+from explorer.analysis.cost_files import find_profile
 from explorer.bench import synthetic
-from explorer.bench.synthetic import Modelled, ModelShape, ShapeError, Timing, modelled, read_shapes, weights_read
+from explorer.bench.synthetic import (
+    Modelled,
+    ModelShape,
+    ShapeError,
+    Timing,
+    costs_of,
+    modelled,
+    read_shapes,
+    weights_read,
+)
 from explorer.engine.models.loading import Placement
 
 WHERE = Placement(torch.device("cpu"), torch.float32, False)
@@ -51,7 +61,7 @@ def test_a_recorded_run_is_modelled_from_the_times(hand):
     trace = hand.valid()
     rounds = 2 * (3 * 0.25 + 2.5) + (2 * 0.25 + 2.0)
     tokens = len(trace.output_ids)
-    one = modelled(timings, "hand", trace)
+    one = modelled(costs_of(timings, "7b+0.5b", "CPU", "float32"), "hand", trace)
     assert one == Modelled(
         "hand", "hand", pytest.approx(tokens / 3), pytest.approx(tokens / rounds), pytest.approx(tokens / rounds)
     )
@@ -72,6 +82,7 @@ def test_the_command_measures_and_models(hand, tmp_path, capsys, monkeypatch):
     assert [one["what"] for one in record["timings"]] == ["draft step", "verify, K = 0", "verify, K = 3"]
     assert all(min(one["eager"], one["fixed"], one["limit"]) > 0 for one in record["timings"])
     assert [one["run"] for one in record["modelled"]] == ["run"]
+    assert list(find_profile(str(tmp_path / "out.json")).passes) == [1, 4]
 
 
 def test_a_bad_shape_is_one_line(capsys):

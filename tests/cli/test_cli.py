@@ -10,6 +10,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from explorer.analysis.cost_files import find_profile, save_profile
+from explorer.analysis.costs import CostProfile
 from explorer.config import PRESETS, DecodeConfig
 from explorer.stops import Stop
 from explorer.trace import Baseline, Trace
@@ -502,6 +504,37 @@ def test_replay_says_what_its_letters_mean_and_what_is_for_nothing(run, recorded
     assert "letters: E exact, D deferred, " in err
     assert "R rejected" in err
     assert "note: --theta has no effect here: it needs --rule fly" in err
+
+
+def test_replay_tells_speeds_at_other_costs(run, refused, recorded):
+    """Eight drafted tokens and three passes, 16 and 2 x 100 + 90 ms there, for eight tokens; ten where theta accepts two more."""
+    costs = CostProfile("hers", "entered", "ms", step=2.0, passes={1: 50.0, 3: 90.0, 4: 100.0})
+    save_profile(costs, recorded.parent / "hers.json")
+    code, _, err = run("replay", recorded, "--theta", "0.1", "--costs", recorded.parent / "hers.json")
+    assert code == 0
+    assert "Costs of hers (entered). Speeds at these costs are modelled." in err
+    assert (
+        f"the run as recorded: {8 / 0.306:.2f} tokens/s, {400 / 306:.2f} x plain (modelled, the prefill apart)" in err
+    )
+    assert f"replayed per round: {10 / 0.306:.2f} tokens/s, {500 / 306:.2f} x plain (modelled" in err
+    assert "best draft length up to the recorded one, estimated: K = " in err
+    err = run("replay", recorded, "--costs", "llama-2-70b-7b")[2]
+    assert "ratios only: a target pass of one token is 1" in err
+    assert "arXiv 2408.11850" in err
+    assert f"the run as recorded: {8 / (8 / 5 + 3):.2f} x plain (modelled" in err
+    assert "tokens/s" not in err
+    assert "neither a cost profile nor a file" in refused("replay", recorded, "--costs", "nope")
+
+
+def test_costs_lists_what_ships_and_keeps_a_profile(run, refused, recorded):
+    code, out, _ = run("costs")
+    assert code == 0
+    assert re.search(r"\| llama-2-70b-7b \| published \| .*\| 0.20 \|", out)
+    out = run("costs", "--costs", recorded, "--out", recorded.parent / "kept.json")[1]
+    assert "| measured |" in out
+    assert find_profile(str(recorded.parent / "kept.json")) == CostProfile.of_trace(Trace.load(recorded))
+    assert "name the costs" in refused("costs", "--sweep", recorded)
+    assert "t.json: " in refused("costs", "--sweep", recorded, "--costs", recorded)
 
 
 def test_a_run_without_drafts_cannot_be_judged_again(refused):

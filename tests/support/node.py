@@ -18,6 +18,7 @@ PURE = (
     "twins/conflicts.js",
     "twins/wire.js",
     "twins/replay.js",
+    "twins/costs.js",
     "twins/spreadsheet.js",
     "twins/exports.js",
     "saved/fragment.js",

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
+from explorer.analysis.costs import works_of
 from explorer.config import DecodeConfig
 from explorer.conflicts import EVERYTHING, Offers
 from explorer.engine.turns import in_turn
@@ -238,9 +239,9 @@ class ScriptedBackend:
                 len(prompt.ids),
                 tuple(run_of(trace, members, item) for trace, members in together.values()),
                 tuple(
-                    Pass(tuple(members), len(round_.drafted), round_.seconds)
+                    Pass(tuple(members), len(round_.drafted), work, round_.seconds)
                     for trace, members in together.values()
-                    for round_ in trace.rounds
+                    for round_, work in zip(trace.rounds, works_of(trace.rounds, trace.config))
                 ),
             )
 

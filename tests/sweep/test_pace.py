@@ -3,15 +3,16 @@
 import pytest
 from test_points import prompt, sweep
 
+from explorer.analysis.costs import Work
 from explorer.stops import Stop
 from explorer.sweep.pace import TREE, Pace
 
 
 def test_from_a_recorded_run(hand):
-    """Three rounds of 0.25 s drafting, 0.5 s verifying, 0.25 s other; eight tokens in them."""
+    """Three rounds of 0.25 s drafting, 0.5 s verifying, 0.25 s other; eight tokens in them, eight drafted."""
     pace = Pace.of_run(hand.valid())
     assert (pace.tau, pace.device) == (pytest.approx(8 / 3), "CPU")
-    alone, grid = 0.75, TREE * 30 / (8 / 3) * 1.0
+    alone, grid = 0.75, TREE * 30 / (8 / 3) * (3 * 0.75 / 8 + 0.5 + 0.25)
     assert pace.sweep_seconds(2, 30, [3]) == pytest.approx(2 * (2 * 30 * alone + grid))
     assert pace.sweep_seconds(2, 30, [3, 3]) == pytest.approx(2 * (2 * 30 * alone + 2 * grid))
 
@@ -26,5 +27,5 @@ def test_a_run_without_a_draft_tells_nothing(hand):
 def test_from_an_earlier_sweep():
     pace = Pace.of_sweep(sweep(prompt(0), prompt(1)))
     assert (pace.tau, pace.device) == (2.0, "CPU")  # the exact point: 8 tokens in 4 rounds
-    assert pace.times.seconds(4) == 2.0
+    assert pace.costs.time(Work.of_round(4)) == pytest.approx(2000.0)
     assert pace.sweep_seconds(1, 8, [4]) == pytest.approx(2 * 8 * 1.0 + TREE * 4 * 2.0 + 3 * pace.prefill)

@@ -7,6 +7,7 @@ import json
 
 import pytest
 
+from explorer.analysis.costs import CostProfile, Work, total
 from explorer.analysis.loosened import Loosened
 from explorer.config import DecodeConfig
 from explorer.prompts import PromptItem
@@ -26,12 +27,17 @@ WHERE = Provenance(
 TOKEN = Loosened(0, 1, "a", "b", "c", "d", 0.4, 0.5, 0.3, 0.6)
 
 
-def run(points, ids, drafted, kept, logprob, loosened=0, right=None) -> Run:
-    return Run(tuple(points), tuple(ids), "text", "budget", tuple(drafted), kept, logprob, (TOKEN,) * loosened, right)
+def run(points, ids, drafted, kept, logprob, loosened=0, right=None, steps=True) -> Run:
+    """drafted: tokens of each round; steps: whether a model drafts them, one by one."""
+    work = total(Work(drafts * steps, 0, {drafts + 1: 1}) for drafts in drafted)
+    loose = (TOKEN,) * loosened
+    return Run(tuple(points), tuple(ids), "text", "budget", sum(drafted), work, kept, logprob, loose, right)
 
 
 def pass_(points, drafted, draft=0.0, verify=1.0, prefill=0.0) -> Pass:
-    return Pass(tuple(points), drafted, Seconds(prefill=prefill, draft=draft, verify=verify, forwards=draft + verify))
+    """One that took no time to draft took no step."""
+    seconds = Seconds(prefill=prefill, draft=draft, verify=verify, forwards=draft + verify)
+    return Pass(tuple(points), drafted, Work(drafted if draft else 0, 0, {drafted + 1: 1}), seconds)
 
 
 def prompt(index=0, right=(True, True, True), logprobs=(-4.0, -4.4, -8.0)) -> PromptRuns:
@@ -50,6 +56,11 @@ def prompt(index=0, right=(True, True, True), logprobs=(-4.0, -4.4, -8.0)) -> Pr
         pass_([2], 4, 1.0, 1.0),
     )
     return PromptRuns(index, PromptItem("Say it.", answer="text"), 3, runs, passes)
+
+
+def with_rounds(one, *drafted) -> Run:
+    """The same text in other rounds."""
+    return dataclasses.replace(one, drafted=sum(drafted), work=total(map(Work.of_round, drafted)))
 
 
 def sweep(*prompts, points=(PLAIN, EXACT, LOOSE, LOOSER), **changes) -> Sweep:
@@ -80,7 +91,7 @@ def test_log_probabilities_are_pooled_over_tokens():
 
 
 def test_modelled_speeds_are_the_rounds_at_their_measured_times():
-    """A round of 4 takes 2 s, of 2 tokens 1.5 s, a plain step 1 s; the prefill is not part of a speed."""
+    """A drafted token takes 0.25 s and a pass 1 s whatever its rows; the prefill is not part of a speed."""
     plain, exact, loose, looser = points_of(sweep())
     assert plain.tokens_per_second == pytest.approx(1)
     assert exact.tokens_per_second == pytest.approx(8 / 7.5)
@@ -94,12 +105,42 @@ def test_the_drafts_of_one_drafter_are_not_timed_by_anothers():
     one = prompt()
     one = dataclasses.replace(
         one,
-        runs=(*one.runs, run([4], range(8), [4, 4], 6, -4.0, right=True)),
+        runs=(*one.runs, run([4], range(8), [4, 4], 6, -4.0, right=True, steps=False)),
         passes=(*one.passes, *[pass_([4], 4, 0.0, 1.0)] * 9),
     )
     points = points_of(sweep(one, points=(PLAIN, EXACT, LOOSE, LOOSER, lookup)))
     assert points[1].tokens_per_second == pytest.approx(8 / 7.5)
     assert points[4].tokens_per_second == pytest.approx(8 / 2)
+
+
+HERS = CostProfile("hers", "entered", "ms", step=100.0, passes={1: 400.0, 5: 600.0}, other=0.0)
+
+
+def test_speeds_at_the_costs_of_another_machine():
+    """A draft of four and its pass take 1 s there, one of two 0.7 s, a plain step 0.4 s."""
+    plain, exact, loose, looser = points_of(sweep(), HERS)
+    assert [point.tokens_per_second for point in (plain, exact, loose, looser)] == pytest.approx(
+        [8 / 3.2, 8 / 3.7, 8 / 2, 8 / 1]
+    )
+    assert [point.times_plain for point in (exact, loose, looser)] == pytest.approx([3.2 / 3.7, 1.6, 3.2])
+    assert (loose.tau, loose.fidelity) == (points_of(sweep())[2].tau, points_of(sweep())[2].fidelity), "the text stays"
+
+
+def test_other_costs_choose_another_point_and_say_so():
+    """Where drafting costs nearly as much as a pass, no draft pays; where only ratios are known, no tokens/s are told."""
+    dear = dataclasses.replace(HERS, step=900.0)
+    assert recommend(points_of(sweep(), dear)).point.config == PLAIN
+    ratios = dataclasses.replace(HERS, unit="pass", step=0.1, passes={1: 1.0})
+    points = points_of(sweep(), ratios)
+    assert [point.tokens_per_second for point in points] == [None] * 4
+    choice = recommend(points)
+    assert choice.point.config == LOOSE
+    assert str(choice.reasons[1]) == (
+        "modelled 2.86 times plain greedy, 1.93 times the fastest that changes no text (exact, K = 4)"
+    )
+    assert " | - | 2.86 | " in markdown(points)
+    rows = list(csv.DictReader(io.StringIO(csv_of(sweep(), points, ratios))))
+    assert {row["costs_of"] for row in rows} == {"hers"}
 
 
 def test_the_cost_counts_the_swept_points_only():
@@ -152,7 +193,7 @@ def test_where_nothing_is_faster_the_exact_rule_is_chosen():
     one = prompt()
     slow = dataclasses.replace(
         one,
-        runs=(*one.runs[:2], dataclasses.replace(one.runs[2], drafted=(4, 4, 4, 2)), dataclasses.replace(one.runs[3], drafted=(4,) * 5)),
+        runs=(*one.runs[:2], with_rounds(one.runs[2], 4, 4, 4, 2), with_rounds(one.runs[3], 4, 4, 4, 4, 4)),
     )  # fmt: skip
     choice = recommend(points_of(sweep(slow)), Limit(nats=9))
     assert choice.point.config == EXACT
@@ -162,14 +203,17 @@ def test_where_nothing_is_faster_the_exact_rule_is_chosen():
 
 def test_where_no_draft_pays_plain_greedy_is_chosen():
     one = prompt()
-    dear = [dataclasses.replace(each, seconds=Seconds(draft=50.0)) if each.drafted else each for each in one.passes]
+    dear = [
+        dataclasses.replace(each, seconds=Seconds(draft=50.0, verify=1.0)) if each.drafted else each
+        for each in one.passes
+    ]
     assert recommend(points_of(sweep(dataclasses.replace(one, passes=tuple(dear))))).point.config == PLAIN
 
 
 def test_of_points_of_one_speed_the_one_that_changes_least_is_chosen():
     """Fewer changed texts, then fewer loosened tokens, then the stricter settings: theta 0.1, W 2 before theta 0, W 1."""
     one = prompt(logprobs=(-4.0, -4.0, -4.0))
-    loose, looser = (dataclasses.replace(run, drafted=(4, 4), kept=6) for run in one.runs[2:])
+    loose, looser = (dataclasses.replace(with_rounds(run, 4, 4), kept=6) for run in one.runs[2:])
     level = dataclasses.replace(one, runs=(*one.runs[:2], loose, looser))
     assert recommend(points_of(sweep(level))).point.config == LOOSE, "loosens one token, not three"
     looser = dataclasses.replace(looser, loosened=())
@@ -195,6 +239,7 @@ def test_tables_say_which_speeds_are_modelled_and_which_measured():
     assert [float(row["tokens_per_second_modelled"]) for row in rows][2] == pytest.approx(2)
     assert [row["theta"] for row in rows] == ["", "", "0.1", "0.0"]
     assert {row["pair"] for row in rows} == {"'=hand"}
+    assert {row["costs_of"] for row in rows} == {"this sweep"}
 
 
 def test_a_difference_that_rounds_to_nothing_has_no_minus_sign():
@@ -212,7 +257,7 @@ def test_a_sweep_reads_back_equal(tmp_path):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda data: data.update(schema=2), "schema version 2"),
+        (lambda data: data.update(schema=1), "schema version 1"),
         (lambda data: data["points"].pop(0), "plain greedy"),
         (lambda data: data["points"].pop(), "every point must have one run"),
         (lambda data: data["prompts"][0]["runs"][0]["points"].append(1), "every point must have one run"),
@@ -220,6 +265,8 @@ def test_a_sweep_reads_back_equal(tmp_path):
         (lambda data: data["prompts"][0]["runs"][2].update(kept=99), "no more than it drafted"),
         (lambda data: data["prompts"][0]["runs"][0].update(logprob="x"), "logprob must be a finite number"),
         (lambda data: data["prompts"][0]["passes"][0].update(points=[9]), "outside the points"),
+        (lambda data: data["prompts"][0]["passes"][0]["work"].update(passes={"1": 2}), "must have one pass"),
+        (lambda data: data["prompts"][0]["runs"][0]["work"].update(passes={"0": 2}), "rows of a pass from 1"),
         (lambda data: data["points"][2].update(theta=7), "Theta must be"),
         (lambda data: data["prompts"][0]["item"].update(check="eval"), "check must be one of"),
     ],

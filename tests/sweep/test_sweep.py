@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from explorer.__main__ import main
+from explorer.analysis.cost_files import find_profile
+from explorer.analysis.costs import work_of
 from explorer.analysis.loosened import loosened
 from explorer.config import ConfigError, DecodeConfig
 from explorer.engine.decode import decode
@@ -67,7 +69,8 @@ def test_every_point_comes_to_what_a_separate_run_does(shape, make_pair, record)
         for index, point in enumerate(POINTS):
             run, trace = prompt.run(index), record(pair, task.prompt.ids, point)
             assert run.ids == trace.output_ids
-            assert run.drafted == tuple(len(round_.drafted) for round_ in trace.rounds)
+            assert run.drafted == sum(len(round_.drafted) for round_ in trace.rounds)
+            assert run.work == work_of(trace)
             assert (run.text, run.stop) == (trace.text, trace.stop.reason)
             assert run.loosened == tuple(loosened(trace))
             assert run.logprob == sum(value for round_ in trace.rounds for value in round_.emitted_logprobs)
@@ -189,6 +192,15 @@ def test_sweep_writes_both_files_and_prints_the_choice(arguments, tmp_path, caps
     assert "times plain greedy (measured); modelled " in out
     assert "the sweep's ids on 6 of 6 prompts" in out
     assert "prompt 6 of 6" in err
+    assert main(["costs", "--sweep", str(tmp_path / "s.json"), "--costs", "llama-2-70b-7b"]) == 0
+    out, _ = capsys.readouterr()
+    assert "Speeds: modelled at the costs of llama-2-70b-7b" in out
+    assert "measured in" not in out
+    again = points_of(sweep, find_profile("llama-2-70b-7b"))
+    assert (
+        f"| {again[-1].name} | {again[-1].tau:.2f} | {again[-1].kept_per_round:.2f} | - | {again[-1].times_plain:.2f} |"
+        in out
+    )
 
 
 def test_a_trained_layer_steers_a_sweep(arguments, make_pair, tmp_path, capsys):

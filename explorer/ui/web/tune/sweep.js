@@ -3,6 +3,7 @@
 import { say } from "../core/dom.js";
 import { short } from "../core/numbers.js";
 import { TEXT } from "../given/texts.js";
+import { readProfile } from "../twins/costs.js";
 
 const BUSY = ["preparing", "loading", "running", "measuring"];
 
@@ -12,7 +13,8 @@ export function newSweep(head = null) {
     through: 0, // prompts that are through
     figures: null, // by point
     runs: [], // by prompt its different runs, each with the points it is of
-    sizes: [], cost: null, // what rounds took, and how many passes points shared
+    costs: null, // what its rounds took, as a cost profile
+    sizes: [], cost: null, // what rounds of each size make a machine do, and how many passes points shared
     choice: null, // the server's: {choice, limit, reasons, refused, outside: a set}
     measured: {}, // by point, where its speed was measured alone
   };
@@ -23,7 +25,7 @@ export const isBusy = ({ phase }) => BUSY.includes(phase);
 // Take one event into the sweep.
 export function takeEvent(sweep, event) {
   if (event.done) {
-    Object.assign(sweep, { through: event.done, figures: event.figures, sizes: event.sizes, cost: event.cost });
+    Object.assign(sweep, { through: event.done, figures: event.figures, costs: readProfile(event.costs), sizes: event.sizes, cost: event.cost });
     sweep.runs.push(event.runs);
   } else if (event.choice !== undefined) sweep.choice = { ...event, outside: new Set(event.outside) };
   else if (event.measured) sweep.measured[event.measured.point] = event.measured;

@@ -74,7 +74,7 @@ export function mount({ element, props, trigger, watch }) {
     for (const part of [maps, pointPart, trade, table]) part.draw(sweep, point);
     drawLoosened(loosened, sweep, point);
     drawTexts(texts, sweep, point);
-    drawCost(cost, sweep);
+    drawCost(cost, sweep, sweep.costs, true);
   }
 
   const read = makeReader(begin, take);
