@@ -95,11 +95,9 @@ def measure_loaded(
     reference: Sequence[ReferenceText] | None,
     threads: int,
 ) -> Measurement:
-    """`measure_form` on a pair that is loaded for it."""
+    """`measure_form` on a pair that is loaded for it; raises UserError where its target has no such form."""
     torch.set_num_threads(threads)
     pair = load_pair(name, device, form=form, progress=say)
-    if not isinstance(pair.target, PackedModel):
-        raise UserError("bench.one_form", pair=pair.name)
     prompts = [list(pair.encode(text).ids) for text in texts]
     measured = measure_form(pair, prompts, DecodeConfig(max_new_tokens=budget), passes, reference)
     return replace(measured, line=replace(measured.line, peak_bytes=peak_bytes()))

@@ -258,7 +258,6 @@ MESSAGES = {
     "bench.not_run": "{row}: not run here, {reason}.",
     "bench.gguf_without_peer": "--gguf and --peer-path are for a peer: name it with --peer llama.cpp",
     "bench.no_gguf": "--gguf {file}: there is no such file",
-    "bench.one_form": "{pair}: this target runs on transformers' own modules and has one form",
     "bench.form_ended": "the process of the form {form} ended early: perhaps memory ran out",
     # Cost profiles
     "costs.negative": "the times of a cost profile are numbers from 0",

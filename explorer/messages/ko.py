@@ -288,7 +288,6 @@ MESSAGES = {
     "bench.not_run": "{row}: 여기서는 실행하지 않았습니다. {reason}.",
     "bench.gguf_without_peer": "--gguf와 --peer-path는 비교 프로그램을 위한 것입니다. --peer llama.cpp로 지정하세요",
     "bench.no_gguf": "--gguf {file}: 그런 파일이 없습니다",
-    "bench.one_form": "{pair}: 이 타깃은 transformers 자체 모듈로 실행되며 형식이 하나입니다",
     "bench.form_ended": "{form} 형식의 프로세스가 일찍 끝났습니다. 메모리가 부족했을 수 있습니다",
     # Cost profiles
     "costs.negative": "비용 프로필의 시간은 0 이상의 수여야 합니다",
