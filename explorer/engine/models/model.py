@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from time import perf_counter
 
 import torch
@@ -70,6 +71,8 @@ class LanguageModel:
         Raises UnsupportedModel where a rejected draft could not be taken back out of the cache, or where the model has
         fewer output rows than the tokenizer has tokens.
         """
+        if "cache" not in inspect.signature(model.forward).parameters:
+            raise UnsupportedModel("model.no_cache", family=model.config.model_type)
         layers = getattr(model.config.get_text_config(), "layer_types", None) or ()
         if model._is_stateful:
             raise UnsupportedModel("model.recurrent", family=model.config.model_type)
