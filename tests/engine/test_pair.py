@@ -43,13 +43,21 @@ def test_a_state_that_cannot_be_rolled_back_is_refused(build, make_model, tokeni
         Pair.of("p", make_model("llama", 0), build(), tokenizer)
 
 
-def test_a_model_without_a_cache_is_refused():
-    """It read the newest tokens alone, as if they were the whole text: 2 of 2 texts were not the model's own."""
+def cacheless_models():
     import transformers as hf
 
-    model = hf.OpenAIGPTLMHeadModel(hf.OpenAIGPTConfig(vocab_size=267, n_embd=32, n_layer=2, n_head=4))
-    with pytest.raises(UnsupportedModel, match="openai-gpt keeps no cache"):
-        LanguageModel(model, 267)
+    yield (
+        "openai-gpt",
+        lambda: hf.OpenAIGPTLMHeadModel(hf.OpenAIGPTConfig(vocab_size=267, n_embd=32, n_layer=2, n_head=4)),
+    )
+    yield "xlm", lambda: hf.XLMWithLMHeadModel(hf.XLMConfig(vocab_size=267, emb_dim=32, n_layers=2, n_heads=4))
+
+
+@pytest.mark.parametrize(("name", "build"), list(cacheless_models()))
+def test_a_model_without_a_cache_is_refused(name, build):
+    """It read the newest tokens alone, as if they were the whole text: 2 of 2 texts were not the model's own."""
+    with pytest.raises(UnsupportedModel, match=f"{name} keeps no cache"):
+        LanguageModel(build(), 267)
 
 
 @pytest.mark.parametrize("packed", [False, True])
