@@ -157,7 +157,13 @@ class Checkpoint:
     def head(self) -> Tensor:
         """[V, d], as stored; the embeddings themselves where one table is both."""
         tables = self.tables or self
-        own = None if getattr(tables.config, "tie_word_embeddings", False) else tables.tensors.get(HEAD)
+        own = tables.tensors.get(HEAD)
+        if (
+            own is not None
+            and getattr(tables.config, "tie_word_embeddings", False)
+            and torch.equal(own, self.embedding)
+        ):
+            own = None  # a copy; where it is another table, transformers takes it for the head as well
         return self.embedding if own is None else own
 
     def get_input_embeddings(self) -> Table:
