@@ -283,7 +283,7 @@ MESSAGES = {
     "bench.not_packed": "가장 빠른 형식의 타깃: 여기서는 실행하지 않았습니다. 이 타깃은 transformers 자체 모듈로 실행되며 형식이 하나입니다.",
     "bench.no_room": "{form} 형식의 타깃: 여기서는 재지 않았습니다. 약 {needed} GB가 필요한데 {free} GB가 비어 있습니다.",
     "bench.draft_vocabulary": "{row}: 여기서는 실행하지 않았습니다. 초안 모델의 어휘가 달라 그 토큰을 타깃의 토큰과 비교할 수 없습니다.",
-    "bench.peer_missing": "node_modules에 없는 패키지입니다: {package}({folder} 및 상위 폴더). 그곳에서 `npm install --ignore-scripts {package}`로 설치하거나 --peer-path로 폴더를 지정하세요",
+    "bench.peer_missing": "node_modules에 없는 패키지입니다: {package}({folder} 및 상위 폴더). 설치 명령: `npm install --ignore-scripts {package}`. 다른 폴더에 있으면 --peer-path에 적으세요",
     "bench.peer_no_node": "{package}에는 node 20 이상이 필요합니다(nodejs.org)",
     "bench.peer_no_gguf": "이 타깃의 가중치는 GGUF 파일에서 온 것이 아닙니다. --gguf로 같은 모델의 파일을 지정하세요",
     "bench.peer_failed": "프로그램이 끝났습니다: {reason}",
