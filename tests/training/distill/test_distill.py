@@ -2,7 +2,6 @@
 
 import itertools
 import json
-import os
 import random
 from dataclasses import asdict
 
@@ -136,7 +135,7 @@ def test_embeddings_and_head_stay_the_targets(target, shards, tmp_path):
     assert set(trained_state(draft)) == {name for name in draft.state_dict() if "layers" in name or "norm" in name}
 
 
-def test_resumed_training_gives_the_same_weights(target, shards, tmp_path, monkeypatch):
+def test_resumed_training_gives_the_same_weights(target, shards, tmp_path, killed_at_save):
     recipe = DraftRecipe((0, 3), tokens=1500, batch=128)
 
     def run(name: str, recipe: DraftRecipe = recipe) -> dict[str, torch.Tensor]:
@@ -145,17 +144,8 @@ def test_resumed_training_gives_the_same_weights(target, shards, tmp_path, monke
         return trained_state(draft)
 
     whole = run("whole")
-    replace, saves = os.replace, itertools.count()
-
-    def killed_after_two_saves(*paths):
-        replace(*paths)
-        if next(saves) == 1:
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(os, "replace", killed_after_two_saves)
-    with pytest.raises(KeyboardInterrupt):
+    with killed_at_save(2):
         run("parts")
-    monkeypatch.undo()
     resumed = run("parts")
     for name, tensor in whole.items():
         assert torch.equal(tensor, resumed[name]), name
@@ -297,7 +287,7 @@ def test_a_head_learns_is_written_and_reads_back(deep_target, deep_texts, tmp_pa
         finish(train_head.train(head, deep_target, texts, held_out, tmp_path / "work", train_head.HeadRecipe(tokens=1)))
 
 
-def test_resumed_training_of_a_head_gives_the_same_weights(deep_target, deep_texts, tmp_path, monkeypatch):
+def test_resumed_training_of_a_head_gives_the_same_weights(deep_target, deep_texts, tmp_path, killed_at_save):
     recipe = train_head.HeadRecipe(tokens=1200, batch=128, chain=2)
 
     def run(name: str) -> dict[str, torch.Tensor]:
@@ -307,16 +297,7 @@ def test_resumed_training_of_a_head_gives_the_same_weights(deep_target, deep_tex
         return head.state_dict()
 
     whole = run("whole")
-    replace, saves = os.replace, itertools.count()
-
-    def killed_after_two_saves(*paths):
-        replace(*paths)
-        if next(saves) == 1:
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(os, "replace", killed_after_two_saves)
-    with pytest.raises(KeyboardInterrupt):
+    with killed_at_save(2):
         run("parts")
-    monkeypatch.undo()
     resumed = run("parts")
     assert all(torch.equal(tensor, resumed[name]) for name, tensor in whole.items())

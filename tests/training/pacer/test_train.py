@@ -2,7 +2,6 @@
 
 import dataclasses
 import itertools
-import os
 import random
 
 import pytest
@@ -180,7 +179,7 @@ def test_without_states_it_knows_less(make_pair, learnable, tmp_path):
 
 
 @pytest.mark.parametrize("after", [False, True], ids=["before the checkpoint is there", "after"])
-def test_resumed_training_gives_the_same_weights(after, make_pair, learnable, tmp_path, monkeypatch):
+def test_resumed_training_gives_the_same_weights(after, make_pair, learnable, tmp_path, killed_at_save):
     def run(name, recipe=RECIPE):
         layer = fresh(make_pair)
         figures = finish(
@@ -189,19 +188,8 @@ def test_resumed_training_gives_the_same_weights(after, make_pair, learnable, tm
         return layer.state_dict(), figures
 
     whole, figures = run("whole")
-    replace, saves = os.replace, itertools.count()
-
-    def killed_at_the_fourth_save(*paths):
-        killed = next(saves) == 3
-        if after or not killed:
-            replace(*paths)
-        if killed:
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr("os.replace", killed_at_the_fourth_save)
-    with pytest.raises(KeyboardInterrupt):
+    with killed_at_save(4, after):
         run("parts")
-    monkeypatch.undo()
     resumed, again = run("parts")
     assert again == figures
     logs = [
