@@ -21,13 +21,13 @@ import torch
 from torch import Tensor
 
 from explorer.bench.form_lines import ROWS, FormLine, form_origin, form_table
-from explorer.bench.forms import FORMS, logprobs_along, pass_seconds
+from explorer.bench.forms import logprobs_along, pass_seconds
 from explorer.bench.rows import ours, say
 from explorer.config import DecodeConfig
 from explorer.engine.load_pair import load_pair
 from explorer.engine.models.linears import Form
 from explorer.engine.models.packed import PackedModel
-from explorer.engine.models.registry import default_pair
+from explorer.engine.models.registry import FORMS, default_pair
 from explorer.engine.pair import Pair
 from explorer.errors import UserError
 from explorer.files import write_whole

@@ -88,6 +88,7 @@ MESSAGES = {
     "conflict.sweep_phrases": "many settings at once share rounds, so none may depend on earlier ones as candidate phrases do",
     "conflict.sweep_phrase_drafter": "many settings at once share rounds, so none may depend on earlier ones as the drafter model+phrases does",
     "conflict.replay_rule": "a replay judges recorded drafts again: its rule must be exact or a loose one",
+    "conflict.sweep_throughput": "many settings at once share rounds, so none may depend on the probabilities of earlier ones as length policy {length} does",
     "conflict.sweep_pearl": "many settings at once share rounds, so none may depend on earlier ones as schedule pearl does",
     # Tables in the documents (explorer/bench/tables.py).
     "table.unknown": "there is no table {name}: there are {known}",

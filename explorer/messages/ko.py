@@ -118,6 +118,7 @@ MESSAGES = {
     "conflict.sweep_phrases": "여러 설정은 라운드를 함께 쓰므로 앞선 라운드에 따라 달라지면 안 되는데, 후보 구절은 달라집니다",
     "conflict.sweep_phrase_drafter": "여러 설정은 라운드를 함께 쓰므로 앞선 라운드에 따라 달라지면 안 되는데, 초안 생성기 model+phrases는 달라집니다",
     "conflict.replay_rule": "기록된 초안을 다시 판정하므로 규칙은 exact나 느슨한 규칙이어야 합니다",
+    "conflict.sweep_throughput": "여러 설정이 라운드를 함께 쓰므로, 앞선 라운드의 확률에 기대는 길이 정책은 쓸 수 없습니다({length})",
     "conflict.sweep_pearl": "여러 설정은 라운드를 함께 쓰므로 앞선 라운드에 따라 달라지면 안 되는데, 진행 방식 pearl은 달라집니다",
     # 문서의 표 (explorer/bench/tables.py).
     "table.unknown": "{name}(이)라는 표는 없습니다. 있는 표: {known}",
@@ -282,7 +283,7 @@ MESSAGES = {
     "bench.not_packed": "가장 빠른 형식의 타깃: 여기서는 실행하지 않았습니다. 이 타깃은 transformers 자체 모듈로 실행되며 형식이 하나입니다.",
     "bench.no_room": "{form} 형식의 타깃: 여기서는 재지 않았습니다. 약 {needed} GB가 필요한데 {free} GB가 비어 있습니다.",
     "bench.draft_vocabulary": "{row}: 여기서는 실행하지 않았습니다. 초안 모델의 어휘가 달라 그 토큰을 타깃의 토큰과 비교할 수 없습니다.",
-    "bench.peer_missing": "{folder}와 그 상위 폴더의 node_modules에 {package}가 없습니다. 그곳에서 `npm install --ignore-scripts {package}`로 설치하거나 --peer-path로 폴더를 지정하세요",
+    "bench.peer_missing": "node_modules에 없는 패키지입니다: {package}({folder} 및 상위 폴더). 그곳에서 `npm install --ignore-scripts {package}`로 설치하거나 --peer-path로 폴더를 지정하세요",
     "bench.peer_no_node": "{package}에는 node 20 이상이 필요합니다(nodejs.org)",
     "bench.peer_no_gguf": "이 타깃의 가중치는 GGUF 파일에서 온 것이 아닙니다. --gguf로 같은 모델의 파일을 지정하세요",
     "bench.peer_failed": "프로그램이 끝났습니다: {reason}",
