@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from explorer.conflicts import EVERYTHING, LAYER_POLICIES, MODEL_POLICIES, Offers, Use, refusals
+from explorer.conflicts import EVERYTHING, LAYER_POLICIES, THRESHOLD_POLICIES, Offers, Use, refusals
 from explorer.knobs import ABOVE_ZERO, ConfigError, Knob
 from explorer.messages import Message
 from explorer.verdicts import LOOSE_RULES, RULE_SETTINGS, RULES, RuleSettings
@@ -45,7 +45,7 @@ class DecodeConfig(RuleSettings):
     )  # fmt: skip
     length: str = _knob(
         str, "fixed", "Length policy", "When drafting stops, after K tokens at the latest.",
-        choices=("fixed", "pacer", "confidence", "entropy", "heuristic", "adaedl", "survival"),
+        choices=("fixed", "pacer", "confidence", "entropy", "heuristic", "adaedl", "survival", "throughput", "pacer-throughput"),
         relevant_when=_DRAFTS,
         choice_help={
             "fixed": "Always after K tokens.",
@@ -55,6 +55,8 @@ class DecodeConfig(RuleSettings):
             "heuristic": "After as many as last time and 2 more if all of those were kept, else 1 less.",
             "adaedl": "After a token whose entropy bounds its acceptance below a threshold that follows the rounds.",
             "survival": "As SpecDec++: when PACER's layer finds it likely that a token drafted so far is refused.",
+            "throughput": "When one more token costs more time, as measured here, than it is likely to save.",
+            "pacer-throughput": "PACER, with the threshold that the measured costs ask for in place of t.",
         },
     )  # fmt: skip
     draft_length: int = _knob(
@@ -76,7 +78,7 @@ class DecodeConfig(RuleSettings):
         float, 0.5, "Threshold t", "What the length policy goes on by.",
         low=0.0, high=1.0, step=0.01,
         choice_help_of="length",
-        relevant_when=(*_DRAFTS, {"length": MODEL_POLICIES}),
+        relevant_when=(*_DRAFTS, {"length": THRESHOLD_POLICIES}),
         choice_help={
             "pacer": "Predicted acceptance that the first block needs.",
             "confidence": "Least probability of a token to go on.",
@@ -175,7 +177,9 @@ class DecodeConfig(RuleSettings):
     @property
     def decides_per_token(self) -> bool:
         """Whether the length policy looks at every drafted token before the next."""
-        return self.length in ("confidence", "entropy", "adaedl") or (self.needs_layer and self.block_size == 1)
+        return self.length in ("confidence", "entropy", "adaedl", "throughput") or (
+            self.needs_layer and self.block_size == 1
+        )
 
     @property
     def drafts_trees(self) -> bool:
@@ -283,6 +287,8 @@ POLICY_DEFAULTS: dict[str, dict[str, Any]] = {
     "heuristic": {"draft_length": 20},  # transformers' num_assistant_tokens_schedule
     "adaedl": {"draft_length": 24, "threshold": 0.4},  # arXiv 2410.18351; K and the first threshold are ours
     # SpecDec++, arXiv 2405.19715: every token is decided on, drafts have 2 to 20 of them
+    "throughput": {"draft_length": 16},
+    "pacer-throughput": {"draft_length": 24, "block_size": 4, "least_draft": 0},
     "survival": {"draft_length": 20, "threshold": 0.3, "block_size": 1, "least_draft": 2},
 }
 

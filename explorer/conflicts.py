@@ -15,8 +15,13 @@ from explorer.knobs import ABOVE_ZERO, Condition, has_value
 from explorer.messages import Message
 from explorer.verdicts import LOOSE_RULES
 
-LAYER_POLICIES = ("pacer", "survival")  # length policies that read the scores of a trained pre-verification layer
-MODEL_POLICIES = ("pacer", "confidence", "entropy", "adaedl", "survival")  # those that read what a draft model computes
+LAYER_POLICIES = (
+    "pacer",
+    "survival",
+    "pacer-throughput",
+)  # length policies that read the scores of a trained pre-verification layer
+THRESHOLD_POLICIES = ("pacer", "confidence", "entropy", "adaedl", "survival")  # those with a threshold to set
+MODEL_POLICIES = (*THRESHOLD_POLICIES, "throughput", "pacer-throughput")  # those that read what a draft model computes
 VARYING_POLICIES = ("heuristic", *MODEL_POLICIES)
 MODEL_DRAFTERS = ("model", "model+lookup", "model+phrases")  # those with a draft model
 
@@ -89,6 +94,7 @@ CONFLICTS = (
     Conflict("sweep_temperature", {"temperature": ABOVE_ZERO}, use="sweep"),
     Conflict("sweep_phrases", {"phrases": ABOVE_ZERO}, use="sweep"),
     Conflict("sweep_phrase_drafter", {"drafter": ("model+phrases",)}, use="sweep"),
+    Conflict("sweep_throughput", {"length": ("throughput", "pacer-throughput")}, use="sweep"),
     Conflict("sweep_pearl", {"schedule": ("pearl",)}, use="sweep"),
     Conflict("replay_rule", {"rule": ("autoregressive",)}, use="replay"),
 )

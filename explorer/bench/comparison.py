@@ -18,7 +18,6 @@ import torch
 
 from explorer.analysis.cost_files import KEY
 from explorer.bench.cost_check import costs_of
-from explorer.bench.forms import FORMS
 from explorer.bench.lines import drafts_that_differ, kind_table, notes, pooled, table
 from explorer.bench.measured import DRAFT_ALONE, LLAMA_CPP, PLAIN, fastest_name
 from explorer.bench.pacer_rows import adaptive_rows, read_row
@@ -39,7 +38,7 @@ from explorer.bench.rows import (
 from explorer.config import DecodeConfig
 from explorer.engine.load_pair import load_pair
 from explorer.engine.models.model import LanguageModel
-from explorer.engine.models.registry import default_pair, find_pair
+from explorer.engine.models.registry import FORMS, default_pair, find_pair
 from explorer.engine.models.weights import gguf_of
 from explorer.engine.pair import Pair
 from explorer.errors import UserError

@@ -21,13 +21,13 @@ import torch
 from torch import Tensor
 
 from explorer.bench.form_lines import ROWS, FormLine, form_origin, form_table
-from explorer.bench.forms import FORMS, logprobs_along, pass_seconds
+from explorer.bench.forms import logprobs_along, pass_seconds
 from explorer.bench.rows import ours, say
 from explorer.config import DecodeConfig
 from explorer.engine.load_pair import load_pair
 from explorer.engine.models.linears import Form
 from explorer.engine.models.packed import PackedModel
-from explorer.engine.models.registry import default_pair
+from explorer.engine.models.registry import FORMS, default_pair
 from explorer.engine.pair import Pair
 from explorer.errors import UserError
 from explorer.files import write_whole
@@ -95,11 +95,9 @@ def measure_loaded(
     reference: Sequence[ReferenceText] | None,
     threads: int,
 ) -> Measurement:
-    """`measure_form` on a pair that is loaded for it."""
+    """`measure_form` on a pair that is loaded for it; raises UserError where its target has no such form."""
     torch.set_num_threads(threads)
     pair = load_pair(name, device, form=form, progress=say)
-    if not isinstance(pair.target, PackedModel):
-        raise UserError("bench.one_form", pair=pair.name)
     prompts = [list(pair.encode(text).ids) for text in texts]
     measured = measure_form(pair, prompts, DecodeConfig(max_new_tokens=budget), passes, reference)
     return replace(measured, line=replace(measured.line, peak_bytes=peak_bytes()))

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import get_args
 
 import torch
 from torch import Tensor
 
-from explorer.engine.models.linears import Form
 from explorer.engine.models.model import LanguageModel
 from explorer.engine.models.packed import PackedModel
 from explorer.engine.timing import median_seconds
 
-FORMS: tuple[Form, ...] = get_args(Form)
 HELD = 160  # tokens in the cache before a timed pass
 REPEATS = 15
 

@@ -26,6 +26,10 @@ def adaptive_rows(
         "exact, entropy": "exact length=entropy",
         "exact, heuristic": "exact length=heuristic",
         "exact, adaedl": "exact length=adaedl",
+        "exact, throughput": "exact length=throughput",
+        "exact, throughput, model + lookup": "exact length=throughput drafter=model+lookup",
+        "fly, throughput": "fly length=throughput",
+        "fly, throughput, model + lookup": "fly length=throughput drafter=model+lookup",
     }
     if cards:
         texts["exact, survival"] = "exact length=survival"
@@ -34,6 +38,7 @@ def adaptive_rows(
             for rule in ("exact", "fly")
             for name, drafter in (("", "model"), (", model + lookup", "model+lookup"))
         }
+        texts |= {f"{rule}, pacer, by costs": f"{rule} length=pacer-throughput" for rule in ("exact", "fly")}
         texts["exact, pacer, Ouroboros (suffixes), cold pool"] = "exact length=pacer phrases=3"
     texts |= {text: text for text in more}
     return {name: read_row(text, base, cards) for name, text in texts.items()}

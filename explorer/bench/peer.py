@@ -88,9 +88,9 @@ class Peer:
         return Measured(tuple(answer["ids"]), answer["seconds"], len(answer["ids"]))
 
     def _answer(self) -> dict[str, Any]:
-        line = self._process.stdout.readline()
-        if line:
-            return json.loads(line)
+        for line in self._process.stdout:
+            if line.startswith("{"):  # what else comes was printed by a library
+                return json.loads(line)
         self._process.wait()
         self._said.seek(0)
         words = [line.strip() for line in self._said if line.strip()]

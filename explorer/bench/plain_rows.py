@@ -8,12 +8,13 @@ from pathlib import Path
 
 import torch
 
-from explorer.bench.forms import FORMS, Model, logprobs_along, pass_seconds
+from explorer.bench.forms import Model, logprobs_along, pass_seconds
 from explorer.bench.measured import PLAIN, Measured
 from explorer.bench.rows import Runner, ours
 from explorer.config import DecodeConfig
 from explorer.engine.models.linears import Form
 from explorer.engine.models.packed import PackedModel
+from explorer.engine.models.registry import FORMS
 from explorer.engine.pair import Pair
 from explorer.messages import Message
 

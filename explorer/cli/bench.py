@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from explorer.cli.files import check_writable
-from explorer.cli.options import add_layer, add_pair, count, knob_number, named
+from explorer.cli.options import add_layer, add_pair, add_switch, count, knob_number, named
 from explorer.errors import UserError
 from explorer.prompts import HELD_OUT, read_prompts
 
@@ -59,10 +59,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="with --peer: the folder that holds node_modules (default: the working folder or one above it)",
     )  # fmt: skip
     instead = parser.add_mutually_exclusive_group()
-    instead.add_argument(
+    add_switch(
+        instead,
         "--forms",
-        action="store_true",
-        help="instead: what the target in float32, int8 and int4 costs in fidelity against float32, its speed and memory",
+        "instead: what the target in float32, int8 and int4 costs in fidelity against float32, its speed and memory",
     )
     instead.add_argument(
         "--synthetic",

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from explorer.config import DTYPES, POLICY_DEFAULTS, THETA_OF_MEASURE, DecodeConfig, Knob, knobs
-from explorer.conflicts import Offers
+from explorer.conflicts import LAYER_POLICIES, Offers
 
 DEVICES = ("cpu", "cuda", "auto")
 PAIR_HELP = "a name that `python -m explorer pairs` lists, or TARGET,DRAFT"
@@ -79,7 +79,7 @@ def add_layer(parser: argparse.ArgumentParser) -> None:
         "--pacer-layer",
         metavar="FOLDER",
         type=Path,
-        help="a layer trained by `python -m explorer pacer` [only with --length pacer or survival; default: what ships for the pair]",
+        help=f"a layer trained by `python -m explorer pacer` [only with --length {listed(LAYER_POLICIES)}; default: what ships for the pair]",
     )
 
 
@@ -203,8 +203,14 @@ def need_text(need: Mapping[str, tuple[str, ...]]) -> str:
         if choices and len(others) == 1:
             parts.append(f"a {flag(name)} other than {others[0]}")
         else:
-            parts.append(f"{flag(name)} {' or '.join(choices) if choices else 'above 0'}")
+            parts.append(f"{flag(name)} {listed(choices) if choices else 'above 0'}")
     return " or ".join(parts)
+
+
+def listed(choices: Collection[str]) -> str:
+    """`a, b or c`."""
+    *first, last = choices
+    return f"{', '.join(first)} or {last}" if first else last
 
 
 def without_effect(given: Collection[str], config: DecodeConfig) -> list[str]:
@@ -214,7 +220,7 @@ def without_effect(given: Collection[str], config: DecodeConfig) -> list[str]:
         if knob.name in given and (need := knob.unmet(config)):
             found.append(f"{flag(knob.name)} has no effect here: it needs {need_text(need)}")
     if "pacer_layer" in given and not config.needs_layer:
-        found.append("--pacer-layer has no effect here: it needs --length pacer or survival")
+        found.append(f"--pacer-layer has no effect here: it needs {need_text({'length': LAYER_POLICIES})}")
     if "preset" in given and config.rule != "fly":
         found.append("--preset has no effect here: it needs --rule fly")
     return found

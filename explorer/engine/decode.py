@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import torch
 
 from explorer.config import DecodeConfig
-from explorer.engine.drafters.lengths import make_length_policy
 from explorer.engine.drafters.phrases import PhrasePool
+from explorer.engine.make_length_policy import make_length_policy
 from explorer.engine.open_pair import OpenPair
 from explorer.engine.pair import Pair
 from explorer.stops import StopRule
@@ -28,7 +28,7 @@ def decode(pair: Pair, prompt_ids: list[int], config: DecodeConfig, pool: Phrase
     pair.check_prompt(prompt_ids, config)
     stops = StopRule(config, pair.stop_ids, pair.vocabulary)
     run = OpenPair(pair, config, pool)
-    policy = make_length_policy(config, pair.scorer_for(config.rule))
+    policy = make_length_policy(pair, config)
     sequence, output, stop = list(prompt_ids), [], None
     try:
         # Prefill: everything but the last prompt token, which seeds the first round.

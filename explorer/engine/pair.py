@@ -37,6 +37,8 @@ from explorer.messages import Message
 from explorer.prompts import PromptError, check_prompt_text
 from explorer.trace import ChatTurn, Prompt, Provenance
 
+LARGE_DRAFT = 3e8  # parameters
+
 
 class PairMismatch(UserError):
     """Two models that do not share one vocabulary; the message says what differs."""
@@ -266,9 +268,18 @@ def lay_out(model: PreTrainedModel | Checkpoint, vocab_size: int, form: Form | N
 
 
 def lay_out_draft(model: PreTrainedModel | Checkpoint, vocab_size: int, packed: bool) -> LanguageModel | PackedModel:
-    """A model to draft with: packed, in the 4 bits of its file where it had them, else in 8."""
-    in_four = isinstance(model, Checkpoint) and model.tensors.grids is not None and has_fast_int4()
-    return lay_out(model, vocab_size, ("int4" if in_four else "int8") if packed else None)
+    """A model to draft with: packed, in the fewest bits that were measured to gain."""
+    return lay_out(model, vocab_size, _draft_form(model) if packed else None)
+
+
+def _draft_form(model: PreTrainedModel | Checkpoint) -> Form:
+    """A large draft rounded to 4 bits (Qwen2.5-Coder 0.5B: 2 % fewer tokens a round, a third less time a token), a small one in the 4
+    bits of its file where it had them (SmolLM2 135M rounded loses a quarter of its tokens), else in 8."""
+    if not isinstance(model, Checkpoint) or not has_fast_int4():
+        return "int8"
+    if model.parameters >= LARGE_DRAFT:
+        return "int4 rounded"
+    return "int4" if model.tensors.grids is not None else "int8"
 
 
 def check_same_vocabulary(target: PreTrainedTokenizerFast, draft: PreTrainedTokenizerFast) -> None:

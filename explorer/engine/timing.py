@@ -43,6 +43,15 @@ class RoundClock:
 
 def median_seconds(work: Callable[[], object], device: torch.device, repeats: int = 7) -> float:
     """The median of `repeats` runs, after one that does not count: kernels are chosen and memory is taken in it."""
+    return median(_times(work, device, repeats))
+
+
+def least_seconds(work: Callable[[], object], device: torch.device, repeats: int) -> float:
+    """The fastest of `repeats` runs, for figures that last: whatever else runs on the machine only ever adds."""
+    return min(_times(work, device, repeats))
+
+
+def _times(work: Callable[[], object], device: torch.device, repeats: int) -> list[float]:
     times = []
     for _ in range(repeats + 1):
         wait(device)
@@ -50,7 +59,7 @@ def median_seconds(work: Callable[[], object], device: torch.device, repeats: in
         work()
         wait(device)
         times.append(perf_counter() - start)
-    return median(times[1:])
+    return times[1:]
 
 
 def wait(device: torch.device) -> None:

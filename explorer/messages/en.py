@@ -88,6 +88,7 @@ MESSAGES = {
     "conflict.sweep_phrases": "many settings at once share rounds, so none may depend on earlier ones as candidate phrases do",
     "conflict.sweep_phrase_drafter": "many settings at once share rounds, so none may depend on earlier ones as the drafter model+phrases does",
     "conflict.replay_rule": "a replay judges recorded drafts again: its rule must be exact or a loose one",
+    "conflict.sweep_throughput": "many settings at once share rounds, so none may depend on the probabilities of earlier ones as length policy {length} does",
     "conflict.sweep_pearl": "many settings at once share rounds, so none may depend on earlier ones as schedule pearl does",
     # Tables in the documents (explorer/bench/tables.py).
     "table.unknown": "there is no table {name}: there are {known}",
@@ -119,6 +120,7 @@ MESSAGES = {
     "weights.several_gguf": "{folder} holds {count} .gguf files: name the one to load.",
     "weights.pickles": "{folder} holds pickle weights only, which are refused: convert them to safetensors.",
     "weights.incomplete": "{folder} lacks some of the safetensors files its index names: copy or download it again.",
+    "weights.missing": "{folder} lacks {count} of the tensors its config.json describes, like {names}: copy or download it again.",
     "weights.not_a_model": "{reference} is not a model folder or a .gguf file.",
     "weights.download_damaged": "The download of {package} is damaged ({reason}): try again.",
     "weights.cannot_write": "Cannot write to {folder} ({reason}): make room or set EXPLORER_CACHE to another folder.",
@@ -133,6 +135,7 @@ MESSAGES = {
     "model.not_numbers": "the output of {side} is not numbers (NaN or infinity): its weights are damaged, or too large for the number format (--dtype)",
     "tokenizer.no_table": "a tokenizer of the kind {tokenizer} cannot be used here: it is a program, and its tokens are read off the table of a tokenizer.json",
     "model.rows": "the model has {rows} output rows, its tokenizer {tokens} tokens",
+    "model.no_cache": "{family} keeps no cache of keys and values that a draft could be taken back out of",
     "model.layers": "{family} has layers of a kind ({kinds}) whose cache cannot be rolled back after a rejection here",
     "model.recurrent": "{family} keeps a recurrent state that cannot be rolled back after a rejection",
     "model.no_form": "the target of {pair} cannot be packed, so it has no form {form}: leave --target-form out",
@@ -258,7 +261,6 @@ MESSAGES = {
     "bench.not_run": "{row}: not run here, {reason}.",
     "bench.gguf_without_peer": "--gguf and --peer-path are for a peer: name it with --peer llama.cpp",
     "bench.no_gguf": "--gguf {file}: there is no such file",
-    "bench.one_form": "{pair}: this target runs on transformers' own modules and has one form",
     "bench.form_ended": "the process of the form {form} ended early: perhaps memory ran out",
     # Cost profiles
     "costs.negative": "the times of a cost profile are numbers from 0",

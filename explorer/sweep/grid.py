@@ -16,7 +16,7 @@ import torch
 
 from explorer.config import RULE_KNOBS, DecodeConfig, knobs
 from explorer.conflicts import DIVERGENCE_RULES, JUDGED_RULES
-from explorer.engine.drafters.lengths import make_length_policy
+from explorer.engine.make_length_policy import make_length_policy
 from explorer.engine.open_pair import OpenPair
 from explorer.engine.pair import Pair
 from explorer.stops import StopRule
@@ -75,7 +75,7 @@ def _walk(pair: Pair, prompt_ids: list[int], configs: Sequence[DecodeConfig], me
         while pending:
             branch = pending.pop()
             run.roll_back(len(branch.sequence) - 1)
-            policy = make_length_policy(config, pair.scorer_for(config.rule))
+            policy = make_length_policy(pair, config)
             for drafted, accepted in branch.history:
                 policy.adapt(drafted, accepted)
             output = branch.sequence[len(prompt_ids) :]

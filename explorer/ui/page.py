@@ -16,6 +16,7 @@ from explorer.ui.languages import localized
 from explorer.ui.learn.layout import ENTER, learn_tab, lesson_slot
 from explorer.ui.open_pages import OpenPages
 from explorer.ui.recordings import Recording, recordings
+from explorer.ui.scripts import TYPED
 from explorer.ui.tabs import TELL
 from explorer.ui.tune.layout import tune_tab
 from explorer.ui.warmup import Warmup
@@ -74,6 +75,7 @@ def build_page(
         newcomer.click(None, None, [views], js=ENTER, **SCRIPT)
         views.change(None, js=TELL, **SCRIPT)
         page.load(Warmup(backend, warm).watch, None, [explore.readiness], **AT_ONCE)
+        page.load(None, explore.prompt, explore.prompt, js=TYPED, **SCRIPT)
         for script in (_STORED_THEME, _NARROW, _MENDED):
             page.load(None, js=script, api_visibility="private")
         add_endpoints(backend, reader)

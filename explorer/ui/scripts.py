@@ -48,6 +48,10 @@ PARAMETERS = (
 )
 IMPORT_LIMIT = 16 * 2**20  # bytes of a trace that the page opens: a run of the largest budget has about five million
 
+KEPT_PROMPT = "explorer-prompt"  # the name of the prompt in the storage of a tab (web/saved/kept.js)
+# The prompt that stood there before the page was loaded anew, where one did.
+TYPED = f"(now) => {{ try {{ return sessionStorage.getItem('{KEPT_PROMPT}') ?? now; }} catch {{ return now; }} }}"
+
 
 def script() -> str:
     """The run view's script, run once."""
@@ -104,6 +108,7 @@ def constants() -> dict[str, object]:
         "THETA_OF_MEASURE": THETA_OF_MEASURE,
         "KNOBS": {knob.name: _limits(knob) for knob in page_knobs()},
         "IMPORT_LIMIT": IMPORT_LIMIT,
+        "KEPT_PROMPT": KEPT_PROMPT,
         "LAYER_POLICIES": LAYER_POLICIES,
         "LEVEL": LEVEL,
         "COST_PROFILES": [write(profile) for profile in shipped_profiles().values()],

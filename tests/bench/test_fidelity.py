@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from explorer.bench import fidelity, forms, tables
-from explorer.bench.fidelity import LIKELIEST, compare, in_own_process, measure_form, measure_loaded, reference_text
+from explorer.bench.fidelity import LIKELIEST, compare, in_own_process, measure_form, reference_text
 from explorer.bench.form_lines import ROWS
 from explorer.bench.forms import logprobs_along
 from explorer.bench.rows import ours
@@ -116,9 +116,3 @@ def test_a_process_that_is_killed_is_one_sentence(monkeypatch, capsys):
     monkeypatch.setattr(fidelity, "in_own_process", killed)
     assert main(["bench", "--forms", "--limit", "1"]) == 2
     assert "the process of the form float32 ended early" in capsys.readouterr().err
-
-
-def test_a_target_of_one_form_is_refused(monkeypatch, make_pair):
-    monkeypatch.setattr(fidelity, "load_pair", lambda *_, **__: make_pair("gemma3"))
-    with pytest.raises(fidelity.UserError, match="has one form"):
-        measure_loaded("x", None, "float32", ["hello"], 4, 1, None, 1)

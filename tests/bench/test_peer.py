@@ -18,6 +18,7 @@ pytestmark = pytest.mark.skipif(shutil.which("node") is None, reason="needs node
 STAND_IN = """
 import { readFileSync } from "node:fs";
 export async function getLlama({ gpu, build, maxThreads }) {
+  console.log("a library says hello");
   if (gpu || build !== "never" || maxThreads !== 3) throw new Error("other settings");
   const loadModel = async ({ modelPath }) => {
     if (readFileSync(modelPath, "utf8") !== "weights") throw new Error(`${modelPath} holds no weights`);

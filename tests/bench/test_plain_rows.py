@@ -1,13 +1,13 @@
 """What a user would otherwise run, in the table: the draft alone, the target in its fastest form, and what they say of speculation."""
 
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 from types import SimpleNamespace
 
 import pytest
 import torch
 
-from explorer.bench import comparison, forms, plain_rows
+from explorer.bench import comparison, forms, plain_rows, tables
 from explorer.bench.forms import logprobs_along, pass_seconds
 from explorer.bench.lines import notes, payoff, pooled, table
 from explorer.bench.measured import DRAFT_ALONE, PLAIN, Measured, fastest_name, is_exact, is_plain
@@ -213,3 +213,19 @@ def test_a_draft_with_another_vocabulary_does_not_stand_alone(bench, packed, mon
     printed, record = bench("--rows", "draft alone")
     assert [line["row"] for line in record["lines"]] == [PLAIN]
     assert "draft alone, plain greedy: not run here, the draft has another vocabulary" in printed
+
+
+def test_the_readme_begins_with_what_a_user_would_otherwise_run(tmp_path, monkeypatch):
+    """All plain rows that the file has, whatever the fastest form was, then the rows that are named."""
+    lines = [asdict(one) for one in lines_of(plain=8.0, alone=1.0, fastest=2.0, fly=2.5, exact=4.0)]
+    (tmp_path / "run.json").write_text(json.dumps({"lines": lines}), encoding="utf-8")
+    monkeypatch.setattr(tables, "FIGURES", tmp_path)
+    monkeypatch.setattr(tables, "HEADLINES", {"a pair": (("run", "exact, K = 8", "**exact**"),)})
+    assert tables.headlines().splitlines() == [
+        "| pair | row | tokens/s | x fastest | x plain | tau | same ids | nats/token |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- |",
+        "| a pair | plain greedy | 1.2 | 0.25 | 1.00 | 1.00 | 1/1 | - |",
+        "|  | draft alone, plain greedy | 10.0 | 2.00 | 8.00 | 1.00 | 1/1 | - |",
+        "|  | int4 target (fastest form), plain greedy | 5.0 | 1.00 | 4.00 | 1.00 | 1/1 | - |",
+        "|  | **exact** | 2.5 | 0.50 | 2.00 | 1.00 | 1/1 | - |",
+    ]

@@ -165,9 +165,9 @@ def test_options_given_for_nothing_are_named():
     ]
     assert without_effect(["theta", "window", "draft_length"], DecodeConfig()) == []
     assert without_effect(["block_size", "seed", "pacer_layer"], DecodeConfig()) == [
-        "--block-size has no effect here: it needs --length pacer or survival",
+        "--block-size has no effect here: it needs --length pacer, survival or pacer-throughput",
         "--seed has no effect here: it needs --temperature above 0",
-        "--pacer-layer has no effect here: it needs --length pacer or survival",
+        "--pacer-layer has no effect here: it needs --length pacer, survival or pacer-throughput",
     ]
     assert without_effect(["block_size", "pacer_layer"], DecodeConfig(length="pacer")) == []
     assert without_effect(["phrase_length"], DecodeConfig(phrases=3)) == []

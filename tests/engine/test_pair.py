@@ -14,6 +14,7 @@ from explorer.engine.models.loading import Placement, placement
 from explorer.engine.models.model import LanguageModel, UnsupportedModel
 from explorer.engine.models.packed import PackedModel
 from explorer.engine.models.registry import USUAL_FORM, UnknownPair, default_pair, find_pair, known_pairs
+from explorer.engine.models.weights import WeightsError
 from explorer.engine.pair import Pair, PairMismatch, check_same_vocabulary
 from explorer.errors import UserError
 from explorer.prompts import PromptError
@@ -40,6 +41,23 @@ def test_a_state_that_cannot_be_rolled_back_is_refused(build, make_model, tokeni
         LanguageModel(build(), 267)
     with pytest.raises(UnsupportedModel):
         Pair.of("p", make_model("llama", 0), build(), tokenizer)
+
+
+def cacheless_models():
+    import transformers as hf
+
+    yield (
+        "openai-gpt",
+        lambda: hf.OpenAIGPTLMHeadModel(hf.OpenAIGPTConfig(vocab_size=267, n_embd=32, n_layer=2, n_head=4)),
+    )
+    yield "xlm", lambda: hf.XLMWithLMHeadModel(hf.XLMConfig(vocab_size=267, emb_dim=32, n_layers=2, n_heads=4))
+
+
+@pytest.mark.parametrize(("name", "build"), list(cacheless_models()))
+def test_a_model_without_a_cache_is_refused(name, build):
+    """It read the newest tokens alone, as if they were the whole text: 2 of 2 texts were not the model's own."""
+    with pytest.raises(UnsupportedModel, match=f"{name} keeps no cache"):
+        LanguageModel(build(), 267)
 
 
 @pytest.mark.parametrize("packed", [False, True])
@@ -224,9 +242,42 @@ def test_spoilt_folders_are_refused_in_one_line(spoil, folders):
     assert len(str(error.value).splitlines()) == 1
 
 
-def test_grafted_layers_must_fit(make_model, tmp_path):
-    from explorer.engine.models.weights import WeightsError
+def edited(folder, change, **settings):
+    """The same folder with its tensors or its configuration changed."""
+    from safetensors.torch import load_file, save_file
 
+    path = folder / "model.safetensors"
+    save_file(change(load_file(path)), path, metadata={"format": "pt"})
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | settings))
+
+
+@pytest.mark.parametrize("form", ["@float32", None])
+@pytest.mark.parametrize(
+    ("lost", "settings"),
+    [("layers.1.mlp.down_proj", {}), ("model.norm", {}), ("nothing", {"num_hidden_layers": 3}), ("nothing", {"tie_word_embeddings": False})],
+)  # fmt: skip
+def test_a_folder_that_lacks_tensors_is_refused(lost, settings, form, folders):
+    """They were drawn at random, and the text was that of a model that nobody has (transformers#34759)."""
+    edited(folders / "target", lambda found: {k: v for k, v in found.items() if lost not in k}, **settings)
+    with pytest.raises(WeightsError, match=r"target lacks \d of the tensors its config.json describes, like [\w.]+"):
+        load_pair(name_of(folders) + (form or ""), device="cpu", dtype=None if form else "float32")
+
+
+@pytest.mark.parametrize("form", ["@float32", None])
+def test_a_head_of_its_own_in_the_file_is_the_head_whatever_the_configuration_says(form, folders, plain_greedy_ids):
+    """A configuration that ties the tables beside a file with a real head (vllm#51665)."""
+    from transformers import AutoModelForCausalLM
+
+    edited(folders / "target", lambda found: {**found, "lm_head.weight": found["model.embed_tokens.weight"].flip(0).contiguous()})  # fmt: skip
+    loaded = load_pair(name_of(folders) + (form or ""), device="cpu", dtype=None if form else "float32")
+    own = AutoModelForCausalLM.from_pretrained(folders / "target")
+    ids = [t for r in decode(loaded, [1, 2, 3], DecodeConfig(rule="exact", max_new_tokens=12)) for t in r.emitted]
+    output = own.generate(torch.tensor([[1, 2, 3]]), do_sample=False, max_new_tokens=12, pad_token_id=264)
+    assert ids == output[0, 3:].tolist()
+
+
+def test_grafted_layers_must_fit(make_model, tmp_path):
     target, other = make_model("llama", 0), make_model("llama", 1, num_hidden_layers=1)
     other.config.save_pretrained(tmp_path)
     from safetensors.torch import save_file

@@ -228,16 +228,3 @@ def statistic(scores: list[float], name: str) -> float:
         "min": lambda: min(scores),
         "product": lambda: math.prod(scores),
     }[name]()
-
-
-def make_length_policy(config: DecodeConfig, scorer: BlockScorer | None) -> LengthPolicy:
-    """The policy that `config.length` names; scorer: the pair's layer, which PACER and survival need (explorer/conflicts.py)."""
-    if config.needs_layer:
-        return (SurvivalLength if config.length == "survival" else PacerLength)(config, scorer.open())
-    if config.length == "adaedl":
-        return AdaEDLLength(config.draft_length, config.threshold)
-    if config.length == "confidence":
-        return ConfidenceLength(config.draft_length, config.threshold)
-    if config.length == "entropy":
-        return EntropyLength(config.draft_length, config.threshold)
-    return (HeuristicLength if config.length == "heuristic" else FixedLength)(config.draft_length)

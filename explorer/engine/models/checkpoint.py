@@ -7,6 +7,7 @@ the precision of its file.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
@@ -17,8 +18,8 @@ from safetensors import safe_open
 from torch import Tensor, nn
 from transformers import AutoConfig, AutoModelForCausalLM, GenerationConfig, PretrainedConfig, PreTrainedModel
 
-from explorer.engine.models.four_bit import Grid, read_grids
-from explorer.engine.models.linears import Weight
+from explorer.engine.models.four_bit import Grid, fits, read_grids
+from explorer.engine.models.linears import Form, Weight
 from explorer.engine.models.weights import reading
 
 EMBEDDING, HEAD = "model.embed_tokens.weight", "lm_head.weight"
@@ -86,11 +87,13 @@ class FolderTensors:
         return found
 
 
-def read_weight(tensors: Tensors, name: str) -> Weight:
-    """The projection of that name, as form int4 takes it: on the grid of its file, or rounded to one where no file ever held the
-    weights in 4 bits."""
+def read_weight(tensors: Tensors, name: str, form: Form) -> Weight:
+    """The projection of that name. In form int4 with the grid of its file, if that held it in 4 bits; or rounded to one where no file
+    ever held the weights in 4 bits, or form `int4 rounded` asks for it."""
     value = tensors.get(f"{name}.weight")
-    grid = Grid.spanning(value) if tensors.grids is None else tensors.grids.get(f"{name}.weight")
+    grid = (tensors.grids or {}).get(f"{name}.weight") if form.startswith("int4") else None
+    if grid is None and (form == "int4 rounded" or (form == "int4" and tensors.grids is None)):
+        grid = Grid.spanning(value) if fits(value) else None
     return Weight(value, tensors.get(f"{name}.bias"), grid)
 
 
@@ -140,6 +143,11 @@ class Checkpoint:
             found.pop(HEAD, None)
         return {name for name in wanted.keys() | found.keys() if wanted.get(name) != found.get(name)}
 
+    @property
+    def parameters(self) -> int:
+        """How many there are in its folder."""
+        return sum(math.prod(shape) for shape in self.tensors.shapes().values())
+
     @cached_property
     def embedding(self) -> Tensor:
         """[V, d], as stored."""
@@ -149,7 +157,13 @@ class Checkpoint:
     def head(self) -> Tensor:
         """[V, d], as stored; the embeddings themselves where one table is both."""
         tables = self.tables or self
-        own = None if getattr(tables.config, "tie_word_embeddings", False) else tables.tensors.get(HEAD)
+        own = tables.tensors.get(HEAD)
+        if (
+            own is not None
+            and getattr(tables.config, "tie_word_embeddings", False)
+            and torch.equal(own, self.embedding)
+        ):
+            own = None  # a copy; where it is another table, transformers takes it for the head as well
         return self.embedding if own is None else own
 
     def get_input_embeddings(self) -> Table:

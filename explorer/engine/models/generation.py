@@ -34,7 +34,7 @@ def stop_ids_of(model: PreTrainedModel | Checkpoint, tokenizer: PreTrainedTokeni
     """Every id below `size` that ends a text: the model's generation settings, its config and the tokenizer may each name some."""
     named = [
         getattr(model.generation_config, "eos_token_id", None),
-        model.config.get_text_config().eos_token_id,
+        getattr(model.config.get_text_config(), "eos_token_id", None),
         tokenizer.eos_token_id,
     ]
     ids = [i for value in named for i in (value if isinstance(value, (list, tuple)) else [value])]

@@ -17,7 +17,8 @@ from torch import Tensor
 
 from explorer.engine.models.four_bit import GROUP, Grid, fits
 
-Form = Literal["float32", "int8", "int4"]
+# Of the weights: as stored; in 8 bits; each in the bits of its file, 4 or 8; all in 4.
+Form = Literal["float32", "int8", "int4", "int4 rounded"]
 ROWS = 8192  # of a weight that are in float32 at once while it is packed
 
 
@@ -95,7 +96,7 @@ class SplitLinear:
     def __init__(self, parts: Sequence[Float32Linear | Int8Linear | Int4Linear]):
         self.parts = parts
         self.weight_bytes = sum(part.weight_bytes for part in parts)
-        self.dtype_name = min((part.dtype_name for part in parts), key=len)  # int4 and int8: the fewer bits
+        self.dtype_name = "int4"  # in part
 
     def __call__(self, x: Tensor) -> Tensor:
         """x [n, in] -> [n, out of all parts]."""
@@ -121,7 +122,9 @@ def pack(weights: Sequence[Weight], form: Form) -> Linear:
     """
     runs: list[tuple[bool, list[Weight]]] = []
     for weight in weights:
-        in_four = form == "int4" and weight.grid is not None and fits(weight.value) and has_fast_int4()
+        in_four = (
+            form in ("int4", "int4 rounded") and weight.grid is not None and fits(weight.value) and has_fast_int4()
+        )
         if runs and runs[-1][0] == in_four:
             runs[-1][1].append(weight)
         else:

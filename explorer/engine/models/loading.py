@@ -71,14 +71,17 @@ def read_model(folder: Path, where: Placement) -> PreTrainedModel:
     """The model of a folder, as transformers builds it; raises WeightsError."""
     logging.disable_progress_bar()
     with reading(folder):
-        model = AutoModelForCausalLM.from_pretrained(
+        model, found = AutoModelForCausalLM.from_pretrained(
             folder,
             dtype=where.dtype,
             attn_implementation=None,  # transformers' own choice for the family, whatever the folder asks for
             trust_remote_code=False,
             use_safetensors=True,  # else a pickle is read where the index names no file
             device_map=where.device_map,
+            output_loading_info=True,
         )
+    if missing := sorted(found["missing_keys"]):  # transformers draws them at random, and says so in its log alone
+        raise WeightsError("weights.missing", folder=folder, count=len(missing), names=", ".join(missing[:3]))
     return model if where.device_map else model.to(where.device)
 
 

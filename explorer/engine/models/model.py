@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from time import perf_counter
 
 import torch
@@ -11,6 +12,7 @@ from explorer.errors import UserError
 
 # Layer types whose cache is one entry per position.
 ROLLED_BACK = frozenset({"full_attention", "sliding_attention", "chunked_attention"})
+WHOLE_TEXTS = ("cpmant", "xlm")  # families that take a cache but no text after what it holds
 PLAIN = ("llama", "qwen2")  # families that apply their head to the final states as they are, and mask by position only
 
 
@@ -70,6 +72,8 @@ class LanguageModel:
         Raises UnsupportedModel where a rejected draft could not be taken back out of the cache, or where the model has
         fewer output rows than the tokenizer has tokens.
         """
+        if model.config.model_type in WHOLE_TEXTS or "cache" not in inspect.signature(model.forward).parameters:
+            raise UnsupportedModel("model.no_cache", family=model.config.model_type)
         layers = getattr(model.config.get_text_config(), "layer_types", None) or ()
         if model._is_stateful:
             raise UnsupportedModel("model.recurrent", family=model.config.model_type)

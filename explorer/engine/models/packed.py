@@ -17,7 +17,7 @@ from transformers.models.llama.modeling_llama import LlamaRotaryEmbedding
 
 from explorer.engine.models.attention import BranchSight, RowSight, Sight, TextSight, padded
 from explorer.engine.models.checkpoint import EMBEDDING, HEAD, Checkpoint, Tensors, read_weight
-from explorer.engine.models.four_bit import Grid
+from explorer.engine.models.four_bit import Grid, fits
 from explorer.engine.models.linears import Form, Weight, kernel_works, pack
 from explorer.engine.models.model import check_rows, head_dim_of
 
@@ -50,8 +50,8 @@ class PackedLayer:
             config.rms_norm_eps,
         )
         names = ("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "self_attn.o_proj")
-        q, k, v, out = (read_weight(tensors, f"{prefix}{name}") for name in names)
-        gate, up, down = (read_weight(tensors, f"{prefix}mlp.{name}_proj") for name in ("gate", "up", "down"))
+        q, k, v, out = (read_weight(tensors, f"{prefix}{name}", form) for name in names)
+        gate, up, down = (read_weight(tensors, f"{prefix}mlp.{name}_proj", form) for name in ("gate", "up", "down"))
         # The scale of the attention scores is folded into the queries.
         self.qkv = pack([_interleave(q, head_dim, head_dim**-0.5), _interleave(k, head_dim), v], form)
         self.out = pack([out], form)
@@ -79,11 +79,16 @@ class PackedLayer:
         return x
 
 
-def _head_grid(checkpoint: Checkpoint, rows: int) -> Grid | None:
-    """The grid of the head's first rows, where its file held it in 4 bits."""
+def _head(checkpoint: Checkpoint, rows: int, form: Form) -> Weight:
+    """The first rows of the head. It is where a model is most easily harmed, so form int4 takes 4 bits for it only from a file."""
+    value = checkpoint.head[:rows]
     grids = (checkpoint.tables or checkpoint).tensors.grids or {}
     grid = grids.get(EMBEDDING if checkpoint.head is checkpoint.embedding else HEAD)
-    return grid and Grid(grid.low[:rows], grid.scale[:rows])
+    if grid is not None:
+        grid = Grid(grid.low[:rows], grid.scale[:rows])
+    elif form == "int4 rounded" and fits(value):
+        grid = Grid.spanning(value)
+    return Weight(value, grid=grid)
 
 
 def rotation_table(rotary: torch.nn.Module, count: int, head_dim: int) -> Tensor:
@@ -122,8 +127,7 @@ class PackedModel:
         self.eps = config.rms_norm_eps
         with torch.inference_mode():
             self.embedding = checkpoint.embedding
-            # No head in 4 bits but one that was: it is where a model is most easily harmed.
-            self.head = pack([Weight(checkpoint.head[:vocab_size], grid=_head_grid(checkpoint, vocab_size))], form)
+            self.head = pack([_head(checkpoint, vocab_size, form)], form)
             self.layers = [
                 PackedLayer(tensors, f"model.layers.{index}.", config, form)
                 for index in range(config.num_hidden_layers)

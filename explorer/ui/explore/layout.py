@@ -26,6 +26,7 @@ from explorer.ui.languages import localized
 from explorer.ui.offers import PairOffers
 from explorer.ui.recordings import Recording
 from explorer.ui.runview import run_view
+from explorer.ui.scripts import TYPED
 from explorer.ui.tabs import CHOSEN
 
 # Thresholds move without the server: the view hears of every control at once, and judges the rounds it shows again.
@@ -40,6 +41,7 @@ _CONFIGURED = "(...now) => document.querySelector('#run-view .run-view').configu
 _REFUSED = "() => { document.dispatchEvent(new CustomEvent('explorer-refused')); }"
 _KEEP = "() => { document.querySelector('#download').click(); }"
 _WHOLE = "(file) => { document.querySelector('#run-view .run-view').fetchPage(file?.url); }"
+_STORE = "(file) => { document.querySelector('#run-view .run-view').store(file?.url); }"
 _CHARTED = "() => { document.querySelector('#run-view .run-view').charted(); }"
 
 
@@ -151,6 +153,8 @@ def _connect_opening(parts: _Parts, handlers: OpenHandlers, views: gr.Tabs) -> N
     read = view.opened(handlers.open_file, [session], shown, **AT_ONCE)
     read.failure(None, js=_REFUSED, api_visibility="private")
     view.keep(None, js=_KEEP, api_visibility="private")
+    read.success(None, [parts.prompt], [parts.prompt], js=TYPED, **SCRIPT)
+    view.store(None, [parts.download], None, js=_STORE, **SCRIPT)
     view.whole(None, [parts.download], None, js=_WHOLE, **SCRIPT)
     # A visitor's own record does not stay here: the view sends it along.
     parts.charts.expand(None, js=_CHARTED, **SCRIPT)

@@ -5,6 +5,7 @@ import math
 
 import pytest
 import torch
+from layers import Scripted
 
 from explorer.config import POLICY_DEFAULTS, ConfigError, DecodeConfig
 from explorer.engine.decode import decode
@@ -25,39 +26,6 @@ from explorer.trace import Trace
 SHAPES = ("llama", "qwen2", "packed-llama", "packed-qwen2", "self-llama")
 PROMPT = [39, 68, 75, 75, 78, 258, 82, 66, 66, 77, 260, 84, 11, 12]
 PACER = DecodeConfig(rule="exact", length="pacer", draft_length=12, block_size=3, max_new_tokens=28)
-
-
-class Scripted:
-    """A layer whose scores are given: constant, or by a function of the offset in the round. Keeps what it was shown."""
-
-    seconds = 0.0
-
-    def __init__(self, value):
-        self._value = value if callable(value) else lambda offset: value
-        self.rounds = []  # per round the states of every call [m, d]
-        self.probs = []
-
-    def open(self):
-        return self
-
-    def reset(self):
-        self.rounds.append([])
-
-    def score(self, states, probs):
-        seen = sum(map(len, self.rounds[-1]))
-        self.rounds[-1].append(states)
-        self.probs.append(probs)
-        return torch.tensor([self._value(seen + i) for i in range(len(states))], dtype=torch.float32)
-
-
-@pytest.fixture
-def with_scorer(make_pair, with_stop_ids):
-    """A tiny pair without stop ids, steered by scripted scores."""
-
-    def build(shape, value, noise=None):
-        return dataclasses.replace(with_stop_ids(make_pair(shape, noise)), scorers={"exact": Scripted(value)})
-
-    return build
 
 
 def run(pair, config, prompt=PROMPT):

@@ -11,8 +11,8 @@ from explorer.config import ConfigError, DecodeConfig
 from explorer.engine.decode import decode
 from explorer.engine.drafters.draft import Draft
 from explorer.engine.drafters.features import FeatureDrafter
-from explorer.engine.drafters.lengths import make_length_policy
 from explorer.engine.drafters.trees import Node, grow
+from explorer.engine.make_length_policy import make_length_policy
 from explorer.engine.models.branched import branched
 from explorer.engine.open_pair import OpenPair
 from explorer.engine.sampling import Sampler
@@ -236,7 +236,7 @@ def test_probabilities_are_the_heads_after_that_path(headed):
 def test_what_both_sides_hold_after_a_round_is_that_of_a_prefill(shape, headed):
     """Entries of the target in every layer, and the states that the head is fed: those of the committed tokens alone."""
     pair = headed(shape)
-    policy, opened, text, moved = make_length_policy(TREE, None), OpenPair(pair, TREE), list(PROMPT), 0
+    policy, opened, text, moved = make_length_policy(pair, TREE), OpenPair(pair, TREE), list(PROMPT), 0
     opened.prefill(text[:-1])
     for _ in range(5):
         verified = opened.verify(text, opened.draft(text, 20, policy))

@@ -7,8 +7,8 @@ import torch
 
 from explorer.config import ConfigError, DecodeConfig
 from explorer.engine.decode import decode
-from explorer.engine.drafters.lengths import make_length_policy
 from explorer.engine.drafters.phrases import PhrasePool
+from explorer.engine.make_length_policy import make_length_policy
 from explorer.engine.open_pair import OpenPair
 from explorer.sweep.grid import decode_grid
 from explorer.trace import Trace, longest
@@ -89,7 +89,7 @@ def test_a_branch_is_what_a_pass_of_its_own_says(shape, make_pair, greedy):
 def test_the_target_holds_the_committed_text_after_a_phrase(shape, make_pair, greedy):
     """Number by number what a prefill of the same text holds, in every layer."""
     pair = make_pair(shape)
-    policy = make_length_policy(CONFIG, None)
+    policy = make_length_policy(pair, CONFIG)
     opened = OpenPair(pair, CONFIG, taught(pair, greedy[shape]))
     text, moved = list(PROMPT), 0
     with torch.inference_mode():

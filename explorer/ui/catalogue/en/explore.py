@@ -380,6 +380,7 @@ VIEW: dict[str, Any] = {
         "open": "Open a record",
         "opening": "Opening {name}",
         "imported": "This run is from your file. It is not kept on the server.",
+        "brought": "Your last run, as it was before the page was loaded anew. It is kept in this tab alone.",
         "too_large": "{name} has {size} MB; a record may have {limit} MB at most.",
         "not_text": "{name} is no record of a run: it is not UTF-8 text.",
         "refused": {

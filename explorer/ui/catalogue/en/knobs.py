@@ -37,6 +37,8 @@ CHOICES = {
         "heuristic": "Heuristic",
         "adaedl": "AdaEDL",
         "survival": "Survival",
+        "throughput": "Throughput",
+        "pacer-throughput": "PACER, by costs",
     },
     "entropy": {
         "normalized": "Normalized",

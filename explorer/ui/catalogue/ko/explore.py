@@ -383,6 +383,7 @@ VIEW: dict[str, Any] = {
         "open": "기록 열기",
         "opening": "여는 중: {name}",
         "imported": "이 실행은 사용자의 파일에서 왔습니다. 서버에 보관하지 않습니다.",
+        "brought": "페이지를 다시 불러오기 전의 마지막 실행입니다. 이 탭에만 보관됩니다.",
         "too_large": "{name}: 크기 {size} MB. 기록은 {limit} MB까지 열 수 있습니다.",
         "not_text": "{name}: 실행 기록이 아닙니다. UTF-8 텍스트가 아닙니다.",
         "refused": {

@@ -48,6 +48,8 @@ HELP = {
         "heuristic": "지난번 길이에서, 모두 유지되었으면 2개 더, 아니면 1개 덜 씁니다.",
         "adaedl": "엔트로피로 본 수락률 하한이, 라운드를 따라 움직이는 임계값보다 낮은 토큰 뒤에 멈춥니다.",
         "survival": "SpecDec++ 방식: 지금까지의 초안 중 하나라도 거부될 가능성이 크다고 PACER 층이 예측하면 멈춥니다.",
+        "throughput": "토큰 하나를 더 쓰는 시간이, 이 기계에서 잰 바로, 아낄 것으로 예상되는 시간보다 길 때 멈춥니다.",
+        "pacer-throughput": "PACER와 같지만 t 대신 잰 비용에서 구한 임계값을 씁니다.",
     },
     "draft_length": "한 라운드에 추측하는 토큰의 최대 개수.",
     "block_size": "층이 다음 판단을 할 때까지 추측하는 토큰의 수.",
@@ -108,6 +110,8 @@ CHOICES = {
         "heuristic": "휴리스틱",
         "adaedl": "AdaEDL",
         "survival": "생존 확률",
+        "throughput": "처리량",
+        "pacer-throughput": "PACER, 비용 기준",
     },
     "entropy": {
         "normalized": "정규화",

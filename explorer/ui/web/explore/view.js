@@ -5,6 +5,7 @@ import { LANGUAGE } from "../given/texts.js";
 import { makeLesson } from "../learn/lesson.js";
 import { aloneHead, followScheme } from "../saved/alone_head.js";
 import { makeArrival } from "../saved/arrival.js";
+import { makeKept } from "../saved/kept.js";
 import { makeShare } from "../saved/share.js";
 import { makeDrawing } from "./drawing.js";
 import { listenToKeys, makeNavigation } from "./navigation.js";
@@ -32,11 +33,13 @@ export function mount({ element, props, trigger, watch, script }) {
     busy: () => isBusy(state), names: props, alone, record: props.record, ask: trigger, runText: () => props.value, script,
     parts: picturesOf(view),
   });
+  view.kept = alone ? null : makeKept({ open: view.share.reopen, ask: trigger });
   view.root = arrange(view.parts, view.share, alone);
   element.append(view.root);
-  // What the page's own controls ask of the view; "charted", "whole", "keep", "opened" and "linked" are its events.
+  // What the page's own controls ask of the view; "charted", "whole", "keep", "store", "opened" and "linked" are its events.
   view.root.charted = () => trigger("charted", { text: view.share.imported() });
   view.root.fetchPage = view.share.fetchPage;
+  view.root.store = (url) => view.kept.store(url);
   view.parts.table.root.addEventListener("toggle", () => view.share.note());
   view.settings.connect(view.root);
   listenToKeys(view.root, view);
@@ -48,22 +51,25 @@ export function mount({ element, props, trigger, watch, script }) {
   sync(props.value);
   const link = view.share.follow();
   if (link) view.arrival.lead(link);
+  if (!link?.run && link?.step === undefined) view.kept?.restore();
   if (view.lesson) followTab(view);
 }
 
 // A run begins.
-function begun({ alone, root, settings, share }, head) {
+function begun({ alone, root, settings, share, kept }, head) {
   if (alone) {
     const thresholds = makeThresholds(head.config);
     settings.use(thresholds);
     root.prepend(...aloneHead(head, thresholds));
   }
-  share.begun(head);
+  share.begun(head, Boolean(head.imported && kept?.restoring()));
+  kept?.begun(head);
 }
 
-// A run has come whole: is it the one that a link asked for?
-function arrived({ state, arrival }) {
+// A run has come whole: is it the one that a link asked for, or one to keep?
+function arrived({ state, arrival, kept }) {
   const { linked, run } = state;
+  if (!run.head.recorded) kept?.ended();
   if (linked && run.head.run === `recorded ${linked.run}`) arrival.arrive(linked);
 }
 

@@ -33,6 +33,11 @@ export function makeOwnFile({ ask, tell }) {
 
   return {
     chooser,
+    // The record of a run that was on show before, in place of a file.
+    reopen(record) {
+      coming = record;
+      ask("opened", { text: record, name: "" });
+    },
     text: () => text, // null while another run is on show
     // A run begins: is it the file that was just opened?
     begun(head) {

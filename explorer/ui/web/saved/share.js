@@ -48,12 +48,14 @@ export function makeShare({ state, step, onLink, parts, runNow, busy, names, alo
 
   return {
     root, refuse, note: address.note, follow: address.follow, fetchPage: files.fetchPage,
+    reopen: own.reopen,
     imported: own.text, // the text of a visitor's own record, while it is on show
-    begun(head) {
+    // brought: by the page itself, out of this tab's storage.
+    begun(head, brought) {
       own.begun(head);
       field.hidden = true;
       menu.root.hidden = false;
-      message.tell(head.imported ? words.imported : "");
+      message.tell(brought ? words.brought : head.imported ? words.imported : "");
     },
   };
 }
