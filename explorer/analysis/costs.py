@@ -180,8 +180,10 @@ class CostProfile:
 
     def time(self, work: Work) -> float:
         """All of it, in the profile's unit."""
-        passes = sum(count * self.pass_time(rows) for rows, count in work.passes.items())
-        return work.steps * self.step + work.blocks * self.block + work.rounds * self.other + passes
+        time = work.steps * self.step + work.blocks * self.block + work.rounds * self.other
+        for rows, count in work.passes.items():  # one by one, as the twin adds: both break ties alike
+            time += count * self.pass_time(rows)
+        return time
 
     def tokens_per_second(self, tokens: int, work: Work) -> float | None:
         """None where only ratios are known."""

@@ -67,7 +67,7 @@ def done(sweep: Sweep, points: Sequence[Point]) -> str:
             "runs": _runs(newest),
             "figures": [
                 {figure.name: figure.value(point) for figure in FIGURES}
-                | {"tokens": point.tokens, "prompts": point.prompts, "checkable": point.checkable}
+                | {name: getattr(point, name) for name in ("tokens", "prompts", "checkable", "loosened")}
                 | {"work": [point.work.steps, point.work.blocks, list(map(list, point.work.passes.items()))]}
                 for point in points
             ],

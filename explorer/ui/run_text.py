@@ -77,6 +77,7 @@ def _against_baseline(trace: Trace, summary: Summary) -> dict[str, Any]:
     return {
         "speedup": summary.speedup,
         "baseline_speed": summary.baseline_tokens_per_second,
+        "baseline_tokens": len(trace.baseline.ids),
         "logprob": summary.mean_logprob,
         "baseline_logprob": summary.baseline_mean_logprob,
         "fidelity": fidelity,

@@ -13,6 +13,7 @@ from explorer.config import ENTROPY_MAXIMUM, RULE_KNOBS, THETA_OF_MEASURE, Knob
 from explorer.conflicts import CONFLICTS, LAYER_POLICIES
 from explorer.messages import CATALOGUES
 from explorer.schema import write
+from explorer.sweep.points import LEVEL
 from explorer.trace import EVIDENCE
 from explorer.ui.bundle import bundle
 from explorer.ui.catalogue import TEXTS
@@ -28,6 +29,7 @@ VIEW_STYLES = (
     "explore/view.css",
     "explore/card.css",
     "explore/summary.css",
+    "core/costs_choice.css",
     "explore/rounds_table.css",
     "explore/narrow.css",
     "explore/lanes.css",
@@ -108,6 +110,7 @@ def constants() -> dict[str, object]:
         "IMPORT_LIMIT": IMPORT_LIMIT,
         "KEPT_PROMPT": KEPT_PROMPT,
         "LAYER_POLICIES": LAYER_POLICIES,
+        "LEVEL": LEVEL,
         "COST_PROFILES": [write(profile) for profile in shipped_profiles().values()],
     }
 
@@ -120,8 +123,8 @@ def exported(values: Mapping[str, object]) -> str:
 def text_module(said: Mapping[str, Mapping[str, object]]) -> str:
     """A module of TEXT, what a script says: the browser's language decides, as it does for Gradio's own texts.
 
-    With the labels of all choices, by knob, and what messages say that a script shows: why settings cannot go together, and the
-    notes of a run, by their codes.
+    With the labels of all choices, by knob, and what messages say that a script shows: why settings cannot go together, the notes of
+    a run, and why a point of a sweep is chosen, by their codes.
     """
     by_language = {
         language: view
@@ -129,6 +132,7 @@ def text_module(said: Mapping[str, Mapping[str, object]]) -> str:
             "choices": TEXTS[language].knobs.CHOICES,
             "conflicts": _sentences("conflict", language),
             "notes": _sentences("note", language),
+            "choice": _sentences("choice", language),
         }
         for language, view in said.items()
     }

@@ -1,10 +1,13 @@
 """The page over a scripted pair: every kind of token, hostile text, keyboard, card, refusals, stop, two visitors."""
 
 import threading
+from dataclasses import replace
 
 import pytest
-from scripted import STORY, Script, Step
+from scripted import STORY, Script, ScriptedBackend, Step, make_trace
 from serving import PATIENCE
+
+from explorer.ui.recordings import recordings
 
 pytestmark = pytest.mark.browser
 
@@ -270,3 +273,11 @@ def test_a_typed_pair_runs_and_two_tokenizers_have_a_badge(story, visit, run, tm
     run(page, budget=10)
     assert page.inner_text(".origin .crossed") == "Two tokenizers"
     assert "target / draft" in page.inner_text(".origin")
+
+
+def test_settings_of_the_target_that_were_not_followed_stand_beside_the_run(serve, visit, tmp_path):
+    trace = make_trace(blocks=True)
+    left_out = ("repetition_penalty 1.1", "stop_strings ['<b>']")
+    replace(trace, provenance=replace(trace.provenance, ignored=left_out)).save(tmp_path / "a.json")
+    page = visit(serve(ScriptedBackend(STORY), recordings({"elsewhere": "A pair"}, folder=tmp_path)))
+    assert page.inner_text(".origin").split("\n")[-1] == "ignored: repetition_penalty 1.1, stop_strings ['<b>']"

@@ -12,6 +12,8 @@ import pytest
 from scripted import STORY, Script, Step, make_trace
 from serving import PAGE_PATIENCE
 
+from explorer.analysis.cost_files import shipped_profiles
+from explorer.analysis.costs import work_of
 from explorer.trace import Trace
 from explorer.ui import exports
 
@@ -454,6 +456,15 @@ def test_the_saved_page_keeps_its_own_scripts_only(alone):
     assert len(alone.errors) >= 2
     assert all("Content Security Policy" in error for error in alone.errors)
     alone.errors.clear()
+
+
+def test_the_saved_page_models_speeds_at_other_costs(alone):
+    trace, costs = make_trace(), shipped_profiles()["chinchilla-70b-4b"]
+    page = alone(exports.page(trace))
+    page.select_option(".summary .costs select", "chinchilla-70b-4b")
+    speed = costs.tokens_per_second(len(trace.output_ids), work_of(trace))
+    assert page.locator(f".figure-box .big:text-is('{speed:.1f}')").count() == 1
+    assert "arXiv 2302.01318" in page.inner_text(".costs-note")
 
 
 def test_a_link_into_the_saved_page(alone):

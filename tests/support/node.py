@@ -19,6 +19,7 @@ PURE = (
     "twins/wire.js",
     "twins/replay.js",
     "twins/costs.js",
+    "twins/recommend.js",
     "twins/spreadsheet.js",
     "twins/exports.js",
     "saved/fragment.js",

@@ -1,7 +1,7 @@
 """How long a sweep will take, worked out by hand from measured rounds."""
 
 import pytest
-from test_points import prompt, sweep
+from sweeps import prompt, sweep
 
 from explorer.analysis.costs import Work
 from explorer.stops import Stop

@@ -3,17 +3,24 @@
 import dataclasses
 import json
 import random
+import re
 from pathlib import Path
 
 import pytest
 from node import run_script
+from sweeps import EXACT, LOOSE, PLAIN, WHERE, pass_, run
 
 from explorer.analysis.best_length import length_estimates
 from explorer.analysis.cost_files import profile_in, shipped_profiles
 from explorer.analysis.costs import CostProfile, Work, total, works_of
 from explorer.config import DecodeConfig
 from explorer.errors import UserError
+from explorer.messages import CATALOGUES
+from explorer.prompts import PromptItem
 from explorer.schema import write
+from explorer.sweep import wire
+from explorer.sweep.points import Limit, points_of, recommend
+from explorer.sweep.record import PromptRuns, Sweep
 from explorer.trace import Trace
 from explorer.wire import RunEncoder, header
 
@@ -164,3 +171,104 @@ def test_both_refuse_the_same_files(change):
 @pytest.mark.parametrize("data", [None, 3, [], "x", {}, {"costs": None}, {"costs": 3}])
 def test_what_is_no_profile_at_all_is_none(data):
     assert run_script("readProfile(data[0])", [data]) is None
+
+
+# The choice of a sweep's point ---------------------------------------------------------------------------------------
+
+CHOOSE = """data.sweeps.map(({figures, points, profile, limit}) => {
+  const costs = readProfile(profile);
+  const shown = figures.map((of, index) => {
+    const [steps, blocks, passes] = of.work, work = {steps, blocks, passes};
+    return {...of, ...points[index], tokens_per_second_modelled: tokensPerSecond(costs, of.tokens, work), times_plain_modelled: timesPlain(costs, of.tokens, work)};
+  });
+  const found = recommend(shown, limit);
+  return {...found, reasons: found.reasons.map(inWords), refused: found.refused.map(([index, reasons]) => [index, reasons.map(inWords)])};
+})"""
+
+
+def random_sweep(chance):
+    """Texts, work and answers by chance; several points share a run, so that ties have to be broken."""
+    points = (PLAIN, EXACT, dataclasses.replace(EXACT, drafter="lookup"), *(
+        dataclasses.replace(LOOSE, theta=theta, window=window) for theta in (0.0, 0.1, 0.3) for window in (1, 2)
+    ))  # fmt: skip
+    prompts = []
+    for index in range(chance.randint(1, 3)):
+        runs, passes, free = [], [], list(range(len(points)))
+        right = chance.choice((None, True, False))
+        while free:
+            members = (
+                [free.pop(0)]
+                if len(runs) < 3
+                else [free.pop(0), *(free.pop(0) for _ in range(chance.randint(0, 2)) if free)]
+            )
+            rounds = [0] * 8 if not runs else [chance.randint(1, 4) for _ in range(chance.randint(2, 7))]
+            ids = (
+                range(8)
+                if len(runs) < 3 or chance.random() < 0.3
+                else [chance.randrange(50) for _ in range(chance.randint(5, 9))]
+            )
+            kept = chance.randint(2, sum(rounds)) if sum(rounds) > 2 else 0
+            loose = chance.randint(0, min(kept, 3)) if len(runs) > 2 else 0
+            mine = right if right is None or len(runs) < 3 else chance.random() < 0.8
+            runs.append(
+                run(
+                    members,
+                    ids,
+                    rounds,
+                    kept,
+                    -4.0 - chance.random() * (len(runs) > 2),
+                    loose,
+                    mine,
+                    steps=len(runs) != 2,
+                )
+            )
+            passes += [pass_(members, drafted, 0.1 * drafted, 1.0) for drafted in rounds]
+        item = PromptItem("Say it.", answer=None if right is None else "text")
+        prompts.append(PromptRuns(index, item, 3, tuple(runs), tuple(passes)))
+    return Sweep(WHERE, points, tuple(prompts))
+
+
+NUMBER = re.compile(r"[-+]?\d+\.\d+")
+
+
+def same_words(found, expected):
+    """Sentence by sentence; a half that the two sides round apart is no difference."""
+    figures = [[float(one) for text in texts for one in NUMBER.findall(text)] for texts in (found, expected)]
+    texts = [[NUMBER.sub("#", text) for text in texts] for texts in (found, expected)]
+    return texts[0] == texts[1] and figures[0] == pytest.approx(
+        figures[1], abs=0.101 if "tokens/s" in str(found) else 0.0101
+    )
+
+
+def test_the_point_to_choose_agrees():
+    """300 sweeps, each at other costs under another limit: the point, every sentence, and what is refused."""
+    chance = random.Random(20260104)
+    cases = []
+    for profile in profiles(300, seed=7):
+        sweep = random_sweep(chance)
+        limit = Limit(chance.choice((0.0, 0.02, 0.05, 0.1, 1.0)), chance.randint(0, 2))
+        cases.append((sweep, profile, limit))
+    asked = []
+    for sweep, profile, limit in cases:
+        event = json.loads(wire.done(sweep, points_of(sweep)))
+        head = json.loads(wire.header("s", "title", sweep.points, [one.item for one in sweep.prompts], limit))
+        asked.append(
+            {"figures": event["figures"], "points": head["points"], "profile": write(profile), "limit": head["limit"]}
+        )
+    codes = {code.removeprefix("choice.") for code in CATALOGUES["en"] if code.startswith("choice.")}
+    found = run_script(CHOOSE, {"sweeps": asked}, "tune/costed.js")
+    seen = set()
+    for (sweep, profile, limit), answer in zip(cases, found, strict=True):
+        points = points_of(sweep, profile)
+        expected = recommend(points, limit)
+        seen |= {reason.code.removeprefix("choice.") for reason in expected.reasons}
+        assert same_words(answer["reasons"], [str(reason) for reason in expected.reasons])
+        assert answer["choice"] == expected.point.index
+        assert [index for index, _ in answer["refused"]] == [point.index for point, _ in expected.refused]
+        assert all(
+            same_words(found_why, list(map(str, why)))
+            for (_, found_why), (_, why) in zip(answer["refused"], expected.refused)
+        )
+        assert answer["outside"] == [p.index for p in points if p.config.rule == "fly" and limit.reasons(p)]
+    assert seen >= {"fastest", "fastest_of_level", "none_faster", "speed", "times", "cost"}
+    assert seen <= codes

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from explorer.ui.catalogue.en.costs import CHOICE
 from explorer.ui.catalogue.en.knobs import VALUES, WORDS
 from explorer.ui.catalogue.en.page import LABELS as PAGE_LABELS
 from explorer.ui.examples import examples
@@ -147,8 +148,10 @@ VIEW: dict[str, Any] = {
         "bonus_no_room": "There was no room left to draft: the target adds the last token.",
         "alone": "No draft: the target writes every token itself.",
     },
+    "costs": CHOICE,
     "summary": {
         "title": "Summary",
+        "own_costs": "this run (measured)",
         "partial": "partial: the run was stopped",
         "tau": "tokens per target pass (τ)",
         "tau_note": "{tokens} committed tokens / {passes} target passes, the target's own token counted",
@@ -162,6 +165,15 @@ VIEW: dict[str, Any] = {
         "phrases_note": "{phrases} phrases tried behind drafts",
         "nodes": "of the verified tree tokens kept",
         "nodes_note": "{kept} kept of {nodes} verified in {passes} passes; the others are thrown away",
+        "speed_modelled": "tokens per second, modelled",
+        "speed_modelled_note": "this run's rounds at the costs chosen; prefill not counted",
+        "speedup_modelled": "times plain greedy, modelled",
+        "speedup_modelled_note": "both at the costs chosen",
+        "best": "best draft length K, modelled",
+        "best_note": "{times} times plain greedy; estimated from this run, up to its longest draft",
+        "best_none": "no draft pays at these costs: plain greedy is fastest",
+        "best_lengths": {"title": "Every draft length", "note": "Estimated: each round's draft cut to K and judged again on its own text.", "length": "Draft length K", "tokens": "Tokens per round", "times": "Times plain greedy"},
+        "told": "Modelled: {times} times plain greedy. Best draft length K: {best}",
         "speedup": "times plain greedy, measured",
         "speedup_note": "plain greedy {speed} tokens/s, same engine and prompt",
         "drafted": "What became of {drafted} drafted tokens",
@@ -178,6 +190,8 @@ VIEW: dict[str, Any] = {
             "discarded": "discarded behind a cut",
         },
         "time": "Where {seconds} s went, measured",
+        "time_modelled": "Where {seconds} s would go, modelled",
+        "time_ratios": "Where {passes} target passes' time would go, modelled",
         "time_forwards": "{share} inside the models' forward passes",
         "times": {"prefill": "prefill", "draft": "drafting", "preverify": "pre-verifying", "verify": "verifying", "other": "other"},
         "acceptance": {
@@ -313,6 +327,7 @@ VIEW: dict[str, Any] = {
         "exact_one": "Round 1, exact, replayed",
         "counterfactual": "Rounds {from} to {to}, counterfactual, replayed per round",
         "tau": "τ",
+        "times": "× plain, modelled",
         "deferred": "deferred",
         "relaxed": "relaxed",
         "refused": "refused",

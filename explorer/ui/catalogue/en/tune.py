@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from explorer.ui.catalogue.en.costs import CHOICE
+
 LABELS = {
     "tab": "Tune",
     "lead": "Sweep theta and W over several prompts, see what loosening wins and what it costs, and take the fastest point within a limit. Greedy decoding is deterministic, so every distinct round is computed once, whatever the number of points.",
@@ -70,8 +72,12 @@ VIEW: dict[str, Any] = {
     "budget": "at most {tokens} tokens",
     "dtypes": "target {target}, draft {draft}",
     "ignored": "ignored: {settings}",
+    "costs": CHOICE,
+    "own_costs": "this sweep (measured)",
+    "costs_told": "Recommended at these costs, modelled: {point}, {times} times plain greedy",
     "maps": "Theta and W",
     "maps_lead": "Theta across, W down. Text, log-probabilities and answers are measured; speeds are modelled from the rounds of this sweep, prefill apart.",
+    "maps_lead_costs": "Theta across, W down. Text, log-probabilities and answers are measured; speeds are modelled at the costs chosen, prefill apart.",
     "lengths": "Draft length of the maps",
     "length": "K = {length}",
     "figures": {
@@ -105,6 +111,7 @@ VIEW: dict[str, Any] = {
         "tau": "Tokens per target pass",
         "speed": "Speed, modelled",
         "speed_value": "{speed} tokens/s, {times} times plain greedy",
+        "times_value": "{times} times plain greedy",
         "measured": "Speed, measured",
         "measured_value": "{speed} tokens/s, {times} times plain greedy measured in turn with it ({off} % against modelled); the sweep's text on {same} of {prompts} prompts",
         "nats": "Log-probability",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from explorer.ui.catalogue.ko.costs import CHOICE
 from explorer.ui.catalogue.ko.knobs import VALUES, WORDS
 from explorer.ui.catalogue.ko.page import LABELS as PAGE_LABELS
 
@@ -152,8 +153,10 @@ VIEW: dict[str, Any] = {
         "bonus_no_room": "추측할 자리가 남지 않아 목표 모델이 마지막 토큰을 더합니다.",
         "alone": "초안 없음: 목표 모델이 모든 토큰을 직접 씁니다.",
     },
+    "costs": CHOICE,
     "summary": {
         "title": "요약",
+        "own_costs": "이 실행(측정)",
         "partial": "일부: 실행이 중지됨",
         "tau": "목표 모델 패스당 토큰(τ)",
         "tau_note": "확정 토큰 {tokens}개 / 목표 모델 패스 {passes}회, 목표 모델의 토큰 포함",
@@ -167,6 +170,15 @@ VIEW: dict[str, Any] = {
         "phrases_note": "초안 뒤에 시도한 구절 {phrases}개",
         "nodes": "검증한 트리 토큰 중 유지",
         "nodes_note": "패스 {passes}번에서 검증한 {nodes}개 중 {kept}개 유지, 나머지는 버림",
+        "speed_modelled": "초당 토큰, 모델링",
+        "speed_modelled_note": "이 실행의 라운드를 고른 비용으로 계산; 프리필 제외",
+        "speedup_modelled": "일반 그리디 대비 배속, 모델링",
+        "speedup_modelled_note": "둘 다 고른 비용으로 계산",
+        "best": "가장 좋은 초안 길이 K, 모델링",
+        "best_note": "일반 그리디의 {times}배; 이 실행의 가장 긴 초안까지 추정",
+        "best_none": "이 비용에서는 초안이 이득이 없음: 일반 그리디가 가장 빠름",
+        "best_lengths": {"title": "모든 초안 길이", "note": "추정: 각 라운드의 초안을 K에서 잘라 그 텍스트 위에서 다시 판정합니다.", "length": "초안 길이 K", "tokens": "라운드당 토큰", "times": "일반 그리디 대비 배속"},
+        "told": "모델링: 일반 그리디의 {times}배. 가장 좋은 초안 길이 K: {best}",
         "speedup": "일반 그리디 대비 배속, 측정",
         "speedup_note": "일반 그리디 {speed} 토큰/초, 같은 엔진과 프롬프트",
         "drafted": "초안 토큰 {drafted}개의 결과",
@@ -183,6 +195,8 @@ VIEW: dict[str, Any] = {
             "discarded": "절단 뒤 폐기",
         },
         "time": "{seconds}초의 내역, 측정",
+        "time_modelled": "{seconds}초의 내역, 모델링",
+        "time_ratios": "목표 모델 패스 {passes}회에 해당하는 시간의 내역, 모델링",
         "time_forwards": "모델 순전파 안에서 {share}",
         "times": {"prefill": "프리필", "draft": "초안 생성", "preverify": "사전 검증", "verify": "검증", "other": "기타"},
         "acceptance": {
@@ -316,6 +330,7 @@ VIEW: dict[str, Any] = {
         "exact_one": "라운드 1, 정확, 재현",
         "counterfactual": "라운드 {from}~{to}, 반사실, 라운드별 재현",
         "tau": "τ",
+        "times": "일반 대비 배속, 모델링",
         "deferred": "보류",
         "relaxed": "완화",
         "refused": "거부",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from explorer.ui.catalogue.ko.costs import CHOICE
+
 LABELS = {
     "tab": "조정",
     "lead": "여러 프롬프트에서 θ와 W를 바꿔 가며, 판정을 느슨하게 하면 무엇을 얻고 무엇을 치르는지 보고, 한도 안에서 가장 빠른 점을 고릅니다. 그리디 디코딩은 결정적이므로 점이 몇 개든 서로 다른 라운드는 한 번씩만 계산합니다.",
@@ -70,8 +72,12 @@ VIEW: dict[str, Any] = {
     "budget": "최대 {tokens}토큰",
     "dtypes": "목표 {target}, 초안 {draft}",
     "ignored": "무시함: {settings}",
+    "costs": CHOICE,
+    "own_costs": "이 스윕(측정)",
+    "costs_told": "이 비용에서의 추천(모델링): {point}, 일반 그리디의 {times}배",
     "maps": "θ와 W",
     "maps_lead": "가로는 θ, 세로는 W. 텍스트, 로그 확률, 정답은 측정값이고, 속도는 이 스윕의 라운드로 모델링한 값입니다(프리필 제외).",
+    "maps_lead_costs": "가로는 θ, 세로는 W. 텍스트, 로그 확률, 정답은 측정값이고, 속도는 고른 비용으로 모델링한 값입니다(프리필 제외).",
     "lengths": "지도의 초안 길이",
     "length": "K = {length}",
     "figures": {
@@ -105,6 +111,7 @@ VIEW: dict[str, Any] = {
         "tau": "목표 모델 패스당 토큰 수",
         "speed": "속도, 모델링",
         "speed_value": "초당 {speed}토큰, 일반 그리디의 {times}배",
+        "times_value": "일반 그리디의 {times}배",
         "measured": "속도, 측정",
         "measured_value": "초당 {speed}토큰, 번갈아 측정한 일반 그리디의 {times}배(모델링 대비 {off} %); 프롬프트 {prompts}개 중 {same}개에서 스윕과 같은 텍스트",
         "nats": "로그 확률",

@@ -1,5 +1,6 @@
 // The parts of the run view, each tied to what it asks for, and their order on the page.
 
+import { makeCostsChoice } from "../core/costs_choice.js";
 import { make } from "../core/dom.js";
 import { makeStatus } from "../core/progress.js";
 import { RULES, THETA_OF_MEASURE } from "../given/constants.js";
@@ -30,6 +31,8 @@ export function makeParts(view) {
     onTheta: (theta) => view.settings.change({ theta }),
     onMeasure: (entropy) => view.settings.change({ rule: "fly", entropy, theta: THETA_OF_MEASURE[entropy] }), // no other rule has a measure
   });
+  const costs = makeCostsChoice({ own: TEXT.summary.own_costs, onChange() { summary.recost(); view.drawing.redrawSoon(); } });
+  const summary = makeSummary(costs);
   return {
     strip, card, gauges,
     scrubber: makeScrubber({
@@ -38,9 +41,9 @@ export function makeParts(view) {
       onPlay: () => view.navigation.player.toggle(),
     }),
     lanes: makeLanes((position) => view.navigation.look({ round: state.at.round, position })),
-    whatif: makeWhatIf({ onRerun: () => view.settings.rerun(), onReset: () => view.settings.change(state.run.head.config) }),
+    whatif: makeWhatIf({ onRerun: () => view.settings.rerun(), onReset: () => view.settings.change(state.run.head.config), costs }),
     twoRuns: makeTwoRuns(),
-    summary: makeSummary(),
+    summary,
     table: makeRounds((index) => { view.navigation.step(index, true); strip.focus(state.run.rounds[index].first); }),
     legend: makeLegend(),
     ownFigures: [0, 1].map(() => make("p", "quiet own-figures", TEXT.own_figures)), // beside all figures that a what-if leaves alone

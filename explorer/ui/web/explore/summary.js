@@ -7,35 +7,87 @@ import { number, percent } from "../core/numbers.js";
 import { dataTable } from "../core/tables.js";
 import { PHASES } from "../given/constants.js";
 import { TEXT } from "../given/texts.js";
+import { timeOf, timesPlain, tokensPerSecond } from "../twins/costs.js";
 import { acceptanceByPosition, lengthsOfRounds } from "./figures.js";
+import { lengthsAt, ownCosts, workOfRun } from "./run_costs.js";
 
-export function makeSummary() {
-  const root = make("section", "summary");
-  root.setAttribute("aria-label", TEXT.summary.title);
-  const clear = () => { root.hidden = true; root.replaceChildren(); };
+// costs: of makeCostsChoice(), whose costs speeds are modelled with.
+export function makeSummary(costs) {
+  const words = TEXT.summary;
+  const title = make("h3"), figures = make("dl", "figures"), rest = make("div", "summary-rest");
+  const root = make("section", "summary", title, costs.root, figures, rest);
+  root.setAttribute("aria-label", words.title);
+  let shown = null;
+  const clear = () => { root.hidden = true; shown = null; };
 
   function show(run) {
-    const words = TEXT.summary, { end } = run, s = end.summary;
+    shown = run;
+    const { end } = run;
+    costs.know(end.summary.drafted ? ownCosts(run) : null);
+    costs.root.hidden = !end.summary.drafted;
     root.hidden = false;
-    root.replaceChildren(
-      make("h3", "", words.title, end.partial ? make("small", "partial", words.partial) : null),
-      make("dl", "figures",
-        ...figure(number(s.tau), words.tau, say(words.tau_note, s)),
-        ...(s.drafted ? figure(number(s.kept_per_round), words.kept, say(words.kept_note, s)) : []),
-        ...figure(number(s.speed, 1), words.speed, say(words.speed_note, s)),
-        ...(s.overlapped_speed ? figure(number(s.overlapped_speed, 1), words.overlapped, words.overlapped_note) : []),
-        ...(s.phrases ? figure(String(s.from_phrases), words.phrases, say(words.phrases_note, s)) : []),
-        ...(s.nodes ? figure(percent(s.kept_of_nodes), words.nodes, say(words.nodes_note, s)) : []),
-        ...(s.speedup ? figure(number(s.speedup) + "×", words.speedup, say(words.speedup_note, { speed: number(s.baseline_speed, 1) })) : [])),
+    title.replaceChildren(words.title, ...(end.partial ? [make("small", "partial", words.partial)] : []));
+    draw();
+  }
+
+  // Again, where other costs are chosen.
+  function draw() {
+    if (!shown) return;
+    const run = shown, s = run.end.summary, profile = s.drafted ? costs.profile() : null, lengths = s.drafted ? lengthsAt(run, profile ?? ownCosts(run)) : null;
+    figures.replaceChildren(
+      ...figure(number(s.tau), words.tau, say(words.tau_note, s)),
+      ...(s.drafted ? figure(number(s.kept_per_round), words.kept, say(words.kept_note, s)) : []),
+      ...(profile ? modelledSpeeds(run, profile) : measuredSpeeds(s)),
+      ...(lengths?.best ? bestLength(lengths.best) : []),
+      ...(s.phrases ? figure(String(s.from_phrases), words.phrases, say(words.phrases_note, s)) : []),
+      ...(s.nodes ? figure(percent(s.kept_of_nodes), words.nodes, say(words.nodes_note, s)) : []));
+    rest.replaceChildren(
+      ...(lengths?.best ? [everyLength(lengths.estimates)] : []),
       ...(s.drafted ? [make("h4", "", say(words.drafted, s)), ...stackedBar(fates(s.counts))] : []),
-      ...times(s.seconds),
-      ...(s.drafted ? [make("div", "charts", acceptance(run.rounds), lengths(run.rounds))] : []),
+      ...(profile ? modelledTimes(run, profile) : times(s.seconds)),
+      ...(s.drafted ? [make("div", "charts", acceptance(run.rounds), lengthsDrawn(run.rounds))] : []),
       ...fidelity(s, words),
     );
   }
 
-  clear();
-  return { root, clear, show };
+  return {
+    root, clear, show,
+    // Another choice of costs; what changed is told to who cannot see it.
+    recost() {
+      draw();
+      if (!shown) return;
+      const profile = costs.profile(), run = shown;
+      if (profile) costs.tell(say(words.told, { times: number(timesPlain(profile, run.end.summary.tokens, workOfRun(run))), best: lengthsAt(run, profile).best?.length ?? "–" }));
+    },
+  };
+}
+
+function measuredSpeeds(s) {
+  const words = TEXT.summary;
+  return [
+    ...figure(number(s.speed, 1), words.speed, say(words.speed_note, s)),
+    ...(s.overlapped_speed ? figure(number(s.overlapped_speed, 1), words.overlapped, words.overlapped_note) : []),
+    ...(s.speedup ? figure(number(s.speedup) + "×", words.speedup, say(words.speedup_note, { speed: number(s.baseline_speed, 1) })) : []),
+  ];
+}
+
+function modelledSpeeds(run, profile) {
+  const words = TEXT.summary, work = workOfRun(run), { tokens } = run.end.summary, speed = tokensPerSecond(profile, tokens, work);
+  return [
+    ...(speed === null ? [] : figure(number(speed, 1), words.speed_modelled, words.speed_modelled_note)),
+    ...figure(number(timesPlain(profile, tokens, work)) + "×", words.speedup_modelled, words.speedup_modelled_note),
+  ];
+}
+
+function bestLength({ length, times: faster }) {
+  const words = TEXT.summary;
+  return figure(String(length), words.best, length ? say(words.best_note, { times: number(faster) }) : words.best_none);
+}
+
+function everyLength(estimates) {
+  const words = TEXT.summary.best_lengths;
+  return make("details", "", make("summary", "", words.title), make("p", "quiet", words.note),
+    dataTable([words.length, words.tokens, words.times], estimates.map((one) => [one.length, number(one.tokens), number(one.times)])));
 }
 
 function figure(value, name, note) {
@@ -60,6 +112,17 @@ function times(seconds) {
   ];
 }
 
+// Where the time of these rounds would go at other costs.
+function modelledTimes(run, profile) {
+  const words = TEXT.summary, { steps, blocks, passes } = workOfRun(run), all = timeOf(profile, { steps, blocks, passes });
+  const count = passes.reduce((sum, [, rounds]) => sum + rounds, 0);
+  const spent = { draft: steps * profile.step, preverify: blocks * profile.block, other: count * profile.other };
+  spent.verify = all - spent.draft - spent.preverify - spent.other;
+  const figureOf = (time) => (profile.unit === "ms" ? number(time / 1000) + " s" : percent(time / all));
+  const parts = PHASES.filter((phase) => spent[phase] > 0).map((phase) => ({ value: spent[phase], figure: figureOf(spent[phase]), label: words.times[phase], tone: "time-" + phase }));
+  return [make("h4", "", profile.unit === "ms" ? say(words.time_modelled, { seconds: number(all / 1000) }) : say(words.time_ratios, { passes: number(all, 1) })), ...stackedBar(parts)];
+}
+
 // Bars over positions: rounds that reached the position, and within them those that kept it. Both shares stand in the table.
 function acceptance(rounds) {
   const words = TEXT.summary.acceptance;
@@ -73,7 +136,7 @@ function acceptance(rounds) {
     make("figcaption", "quiet", say(words.note, { rounds: rounds.length }) + (rounds.some((round) => round.tree) ? " " + words.of_trees : "")), make("details", "", make("summary", "", words.numbers), table));
 }
 
-function lengths(rounds) {
+function lengthsDrawn(rounds) {
   const words = TEXT.summary.lengths;
   const counts = lengthsOfRounds(rounds);
   const longest = rounds.reduce((best, round) => (round.size > best.size ? round : best));

@@ -5,7 +5,7 @@ import { make } from "../core/dom.js";
 import { svg } from "../core/svg.js";
 
 const PICTURE_MARGIN = 16, CAPTION_LINE = 18, PNG_SCALE = 2, PNG_LIMIT = 16_000; // px
-const NOT_DRAWN = "button, input, select, details, .sr-only";
+const NOT_DRAWN = "button, input, select, details, .costs-choose, .sr-only";
 const NOT_XML = /[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu;
 
 // node: an element of the page; caption: texts to stand below it. Returns {text, width, height}.

@@ -26,8 +26,8 @@ export function makeMaps({ onPick, onLength }) {
   lengths.setAttribute("role", "group");
   lengths.setAttribute("aria-label", TEXT.lengths);
   const maps = FIGURES.map((figure) => ({ figure, ...makeHeatMap({ ...figure, title: TEXT.figures[figure.name] }, { onPick }) }));
-  const key = make("p", "quiet heat-key");
-  const root = make("section", "tune-maps", make("h3", "", TEXT.maps), make("p", "quiet lead", TEXT.maps_lead), lengths,
+  const key = make("p", "quiet heat-key"), lead = make("p", "quiet lead", TEXT.maps_lead);
+  const root = make("section", "tune-maps", make("h3", "", TEXT.maps), lead, lengths,
     make("div", "heat-maps", ...maps.map((map) => map.root)), key);
 
   function offer(head) {
@@ -56,5 +56,5 @@ export function makeMaps({ onPick, onLength }) {
     key.replaceChildren(...fill(through < head.prompts.length ? TEXT.key_partial : TEXT.key, { done: through, all: head.prompts.length }));
   }
 
-  return { root, offer, shape, draw };
+  return { root, offer, shape, draw, lead(text) { lead.textContent = text; } };
 }

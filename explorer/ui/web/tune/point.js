@@ -20,7 +20,7 @@ export function makePoint({ onMeasure, onUse, onBack }) {
       make("dl", "point-figures", ...figuresOf(sweep, point).flatMap(([name, value]) => [make("dt", "", name), make("dd", "", value)])),
       make("ul", "point-reasons", ...reasons.map((reason) => make("li", "", reason))),
       make("div", "point-acts",
-        act("measure", words.measure, () => onMeasure(point), isBusy(sweep)),
+        act("measure", words.measure, () => onMeasure(point), isBusy(sweep) || Boolean(sweep.elsewhere)),
         act("use", words.use, () => onUse(settingsOf(sweep, point)), false),
         ...(best ? [] : [act("back", words.back, onBack, false)])));
     if (focus) root.querySelector(`[data-act=${focus}]`)?.focus();
@@ -33,7 +33,7 @@ function figuresOf({ figures, measured }, point) {
   const words = TEXT.point, of = figures[point];
   return [
     [words.tau, number(of.tau)],
-    [words.speed, say(words.speed_value, { speed: number(of.tokens_per_second_modelled, 1), times: number(of.times_plain_modelled) })],
+    [words.speed, say(of.tokens_per_second_modelled === null ? words.times_value : words.speed_value, { speed: number(of.tokens_per_second_modelled, 1), times: number(of.times_plain_modelled) })],
     ...(measured[point] ? [[words.measured, measuredWords(measured[point])]] : []),
     [words.nats, say(words.nats_value, { nats: signed(of.nats_per_token, 3) })],
     [words.loosened, shortPercent(of.loosened_share)],

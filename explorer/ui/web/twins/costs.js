@@ -51,8 +51,10 @@ export function passTime({ passes }, rows) {
 
 // All of it, in the profile's unit.
 export function timeOf(profile, { steps, blocks, passes }) {
-  let time = steps * profile.step + blocks * profile.block;
-  for (const [rows, count] of passes) time += count * (passTime(profile, rows) + profile.other);
+  let rounds = 0;
+  for (const [, count] of passes) rounds += count;
+  let time = steps * profile.step + blocks * profile.block + rounds * profile.other;
+  for (const [rows, count] of passes) time += count * passTime(profile, rows);
   return time;
 }
 
