@@ -19,8 +19,8 @@ from explorer.trace import Round
 def decode(pair: Pair, prompt_ids: list[int], config: DecodeConfig, pool: PhrasePool | None = None) -> Iterator[Round]:
     """Generate after prompt_ids, yielding a Round after each target pass until a stop; closing the iterator ends the run.
 
-    Greedy with rule `exact` emits the ids of plain greedy decoding of the target (up to near-ties: one pass over K + 1
-    rows rounds differently from K + 1 passes). Time while suspended at a yield is not counted. Raises PromptError, and
+    Greedy with rule `exact` emits the ids of plain greedy decoding of the target: to the last one where it is packed in int8 or int4,
+    elsewhere up to near-ties (one pass over K + 1 rows rounds differently from K + 1 passes). Time while suspended at a yield is not counted. Raises PromptError, and
     ConfigError where the pair lacks what `config` needs.
 
     pool: phrases collected before, to go on from (a warm pool); None begins with none. Without `config.phrases` it is not used.

@@ -24,9 +24,13 @@ class Grid:
     @classmethod
     def spanning(cls, weight: Tensor) -> Grid:
         """Of a weight [out, in]: from the smallest to the largest value of each group."""
-        groups = weight.float().unflatten(1, (-1, GROUP))
-        low = groups.amin(dim=-1)
-        return cls(low, ((groups.amax(dim=-1) - low) / 15).clamp_(min=1e-12))
+        groups = weight.unflatten(1, (-1, GROUP))
+        low = groups.amin(dim=-1).float()
+        return cls(low, ((groups.amax(dim=-1).float() - low) / 15).clamp_(min=1e-12))
+
+    def __getitem__(self, rows: slice | Tensor) -> Grid:
+        """Of some rows of the weight."""
+        return Grid(self.low[rows], self.scale[rows])
 
     def levels(self, weight: Tensor) -> Tensor:
         """The nearest level of each weight, int32 [out, in]."""
@@ -37,7 +41,8 @@ class Grid:
 
     def reordered(self, rows: Tensor, factor: float) -> Grid:
         """Of the weight times `factor`, its rows in the order `rows` [out]."""
-        return Grid(self.low[rows] * factor, self.scale[rows] * factor)
+        own = self[rows]
+        return Grid(own.low * factor, own.scale * factor)
 
     @classmethod
     def joined(cls, grids: Iterable[Grid]) -> Grid:

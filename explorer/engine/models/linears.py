@@ -75,14 +75,16 @@ class Int4Linear:
 
     dtype_name = "int4"
 
-    def __init__(self, levels: Tensor, grid: Grid, bias: Tensor | None):
-        """levels int32 [out, in], bias [out]."""
-        self.weight = torch.ops.aten._convert_weight_to_int4pack_for_cpu(levels, 1)
+    def __init__(self, weight: Tensor, grid: Grid, bias: Tensor | None):
+        """weight [out, in], taken to the nearest levels of its grid; bias [out]."""
+        to_pack = torch.ops.aten._convert_weight_to_int4pack_for_cpu
+        parts = (slice(first, first + ROWS) for first in range(0, len(weight), ROWS))  # each packs alone
+        self.weight = torch.cat([to_pack(grid[part].levels(weight[part]), 1) for part in parts])
         # The kernel computes (level - 8) * scale + offset.
         scales = torch.stack([grid.scale, grid.low + 8 * grid.scale], dim=-1)
         self.scales = scales.transpose(0, 1).contiguous().bfloat16()  # [in / 32, out, 2]
         self.bias = bias
-        self.weight_bytes = levels.numel() // 2 + self.scales.nbytes
+        self.weight_bytes = self.weight.nbytes + self.scales.nbytes
 
     def __call__(self, x: Tensor) -> Tensor:
         """x [n, in] -> [n, out]."""
@@ -138,10 +140,9 @@ def pack(weights: Sequence[Weight], form: Form) -> Linear:
 def _pack_alike(weights: list[Weight], form: Form) -> Float32Linear | Int8Linear | Int4Linear:
     biases = [weight.bias for weight in weights if weight.bias is not None]
     bias = torch.cat(biases).float() if biases else None
-    if form == "int4":
-        levels = torch.cat([weight.grid.levels(weight.value) for weight in weights])
-        return Int4Linear(levels, Grid.joined(weight.grid for weight in weights), bias)
     value = weights[0].value if len(weights) == 1 else torch.cat([weight.value for weight in weights])
+    if form == "int4":
+        return Int4Linear(value, Grid.joined(weight.grid for weight in weights), bias)
     return (Float32Linear if form == "float32" else Int8Linear)(value, bias)
 
 
@@ -161,7 +162,7 @@ def has_fast_int4() -> bool:
         return False
     try:
         grid = Grid.spanning(torch.eye(GROUP))
-        Int4Linear(grid.levels(torch.eye(GROUP)), grid, None)(torch.ones(1, GROUP))
+        Int4Linear(torch.eye(GROUP), grid, None)(torch.ones(1, GROUP))
     except (RuntimeError, AttributeError, NotImplementedError):
         return False
     return True

@@ -194,3 +194,18 @@ def test_without_the_kernels_the_pair_still_runs(make_model, tokenizer, monkeypa
     assert isinstance(pair.target, LanguageModel)
     rounds = decode(pair, [1, 2, 3], DecodeConfig(rule="exact", draft_length=4, max_new_tokens=12))
     assert [token for round_ in rounds for token in round_.emitted] == plain_greedy_ids(pair, [1, 2, 3], 12)
+
+
+@torch.inference_mode()
+def test_the_rotations_reach_as_far_as_the_text(make_model, tokenizer):
+    """A model made for four million positions took gigabytes for tables that no text reached."""
+    model = make_model("llama", 0, max_position_embeddings=4_194_304)
+    packed_model = PackedModel(Checkpoint.of(model), len(tokenizer), "float32")
+    context = packed_model.open()
+    context.feed(IDS[:10], rows=1)
+    assert len(packed_model.rotations(0)) == GROW
+    beyond = LanguageModel(model, len(tokenizer)).open(), packed_model.open()
+    ids = torch.arange(GROW + 9) % 250
+    expected, logits = (one.feed(ids, rows=3) for one in beyond)
+    assert len(packed_model.rotations(0)) == 2 * GROW
+    torch.testing.assert_close(logits, expected, atol=1e-4, rtol=1e-4)

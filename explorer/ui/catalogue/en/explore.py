@@ -20,7 +20,7 @@ LABELS = {
     "charts": "Charts to zoom and export",
     "settings": "Settings",
     "advanced": "Advanced",
-    "pair_info": "Or type TARGET,DRAFT: two models on this machine with one vocabulary. With two: TARGET,DRAFT,cross-tokenizer.",
+    "pair_info": "Or type TARGET,DRAFT: two models on this machine with one vocabulary. With two: TARGET,DRAFT,cross-tokenizer. On a CPU, @float32, @int8 or @int4 after a name sets the form of the target.",
     "baseline": "Compare with plain greedy",
     "baseline_info": "Also lets the target write alone, for its own text and speed. Takes as long again, or longer.",
 }
