@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 
 from explorer.analysis.cost_files import save_profile, shipped_profiles
@@ -50,7 +51,7 @@ def main(args: argparse.Namespace) -> int:
         print(text)
         return 0 if within else 1
     if args.out:
-        save_profile(costs, args.out)
+        save_profile(replace(costs, name=args.out.stem), args.out)  # a profile that ships is named like its file
     if args.sweep:
         try:
             sweep = Sweep.load(args.sweep)
