@@ -49,10 +49,8 @@ HEADLINES: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("bench-comparators", "fly, pacer, model + lookup", "**fly, PACER, model + lookup**"),
     ),
     "Qwen2.5-Coder 1.5B / 0.5B": (
-        ("bench-qwen-pacer", "exact draft_length=4", "exact, K = 4, the best fixed length"),
-        ("bench-qwen-pacer", "exact length=pacer", "exact, PACER"),
-        ("bench-qwen-pacer", "fly draft_length=6", "fly, K = 6, the best fixed length"),
-        ("bench-qwen-pacer", "fly length=pacer", "**fly, PACER**"),
+        ("bench-qwen", "exact, throughput, model + lookup", "exact, throughput policy, model + lookup"),
+        ("bench-qwen", "fly, throughput, model + lookup", "**fly, throughput policy, model + lookup**"),
     ),
 }
 HEADLINE_COLUMNS = ("row", "tokens/s", "x fastest", "x plain", "tau", "same ids", "nats/token")
