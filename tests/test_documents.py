@@ -169,8 +169,19 @@ def test_speeds_in_sentences_are_those_of_the_files():
     ]
     bench, pacer = (" ".join(page.split()) for page in (BENCH, PACER))
     fastest, best = own["fly, pacer, model + lookup"], own["exact, pacer, model + lookup"]
+    quantized = lines_of("qwen")
+    rows = [quantized[f"{rule}, throughput, model + lookup"] for rule in ("exact", "fly")]
     assert (
-        f"makes {times(fastest)} times plain greedy on the default pair, and FLy with PACER {times(fly)} times" in bench
+        "makes {} times its own plain greedy decoding under the exact rule, to the same ids, and {} times under FLy".format(
+            *map(times, rows)
+        )
+        in bench
+    )
+    assert "({:.2f} and {:.2f} times)".format(*(row["times_fastest"] for row in rows)) in bench
+    assert rows[0]["same_ids"] == rows[0]["prompts"]
+    assert (
+        f"on float32 targets FLy with PACER makes {times(fastest)} times plain greedy on the default pair and {times(fly)} times"
+        in bench
     )
     assert f"The exact rule with PACER makes {times(best)} (with lookup) and {times(exact)} times" in bench
     lookups = (default[f"{rule}, model + lookup, K = 8"] for rule in ("fly", "exact"))
