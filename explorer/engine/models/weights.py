@@ -320,7 +320,7 @@ def _is_gguf(path: Path) -> bool:
 
 
 def _only_gguf(folder: Path) -> Path:
-    files = sorted(filter(_is_gguf, folder.iterdir()))
+    files = sorted(filter(_is_gguf, folder.iterdir() if folder.is_dir() else ()))
     if len(files) == 1:
         return files[0]
     if files:

@@ -19,7 +19,7 @@ LABELS = {
     "charts": "확대하고 저장할 수 있는 차트",
     "settings": "설정",
     "advanced": "고급",
-    "pair_info": "또는 이 컴퓨터에 있는, 어휘가 같은 두 모델을 TARGET,DRAFT 형식으로 입력하세요. 어휘가 다르면 TARGET,DRAFT,cross-tokenizer. CPU에서는 이름 뒤에 @float32, @int8, @int4를 붙여 목표 모델의 형식을 정합니다.",
+    "pair_info": "또는 이 컴퓨터에 있는, 어휘가 같은 두 모델을 TARGET,DRAFT 형식으로 입력하세요. 어휘가 다르면 TARGET,DRAFT,cross-tokenizer. CPU에서는 이름 뒤에 @와 형식(예: @int8)을 붙여 목표 모델의 형식을 정합니다.",
     "baseline": "일반 그리디와 비교",
     "baseline_info": "목표 모델 혼자서도 생성해 그 텍스트와 속도를 비교합니다. 시간이 두 배 이상 걸립니다.",
 }
